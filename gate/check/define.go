@@ -1,0 +1,115 @@
+package check
+
+import (
+	"context"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// Profile is the kernel-enforced sandbox that a check runs in.
+type Profile string
+
+const (
+	Reading Profile = "reading" // read-only roots, no process, no network
+	Process Profile = "command" // starts processes: workspace and scratch writable
+)
+
+// Type is a check type: what a contract's "type" names.
+type Type struct {
+	Name   string
+	Doc    string // the package comment: the docs page, Markdown
+	Since  int    // first schema_version that knows it
+	Params reflect.Type
+	bind   func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome)
+}
+
+// Summary is the first sentence of the type's documentation.
+func (t Type) Summary() string {
+	text := strings.Join(strings.Fields(t.Doc), " ")
+	if i := strings.Index(text, ". "); i >= 0 {
+		return text[:i+1]
+	}
+	return text
+}
+
+// Validator is a struct of parameters that has more to say than its tags: it
+// reports what is wrong to the node of its params object.
+type Validator interface{ Validate(n strictjson.Node) }
+
+// Profiler is a struct of parameters that decides whether its check starts a
+// process; without it a type is a reading one.
+type Profiler interface{ Profile() Profile }
+
+// Step is a check with its parameters bound: nothing more can be wrong with them.
+type Step struct {
+	Run     func(context.Context, *Pass) Outcome
+	Profile Profile
+}
+
+// Define makes a type from a run function. P is a struct with the tags of
+// [strictjson.Field]; *P may implement [Validator] and [Profiler].
+func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *Pass) Outcome) Type {
+	return Type{
+		Name: name, Doc: doc, Since: 1, Params: reflect.TypeFor[P](),
+		bind: func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome) {
+			p := new(P)
+			before := len(n.Report.Problems)
+			strictjson.Decode(n, "params of "+name, p)
+			if v, ok := any(p).(Validator); ok && len(n.Report.Problems) == before {
+				v.Validate(n)
+			}
+			return p, func(ctx context.Context, pass *Pass) Outcome { return run(ctx, p, pass) }
+		},
+	}
+}
+
+// Bind decodes and validates a check's params. What is wrong goes to the
+// node's report; the step may be run only when nothing was.
+func (t Type) Bind(n strictjson.Node) Step {
+	p, run := t.bind(n)
+	s := Step{Run: run, Profile: Reading}
+	if pr, ok := p.(Profiler); ok {
+		s.Profile = pr.Profile()
+	}
+	return s
+}
+
+// Path is a parameter that names a file or folder: not empty, without NUL.
+type Path string
+
+// DecodeStrict reads a path.
+func (p *Path) DecodeStrict(n strictjson.Node) {
+	if !n.Is(strictjson.String, "a path") {
+		return
+	}
+	switch {
+	case n.Text == "":
+		n.Problemf(`Name a file; "." is the workspace itself.`, "a path must not be empty")
+	case strings.IndexByte(n.Text, 0) >= 0:
+		n.Problemf("", "a path must not hold a NUL character")
+	}
+	*p = Path(n.Text)
+}
+
+// JSONSchema describes a path.
+func (Path) JSONSchema() strictjson.Value {
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("string")},
+		strictjson.Member{Name: "minLength", Value: strictjson.Num("1")})
+}
+
+// Quote writes a name found in the world for people and for JSON: in quotes,
+// with everything escaped that is no printable character, so that a name that
+// is not UTF-8 stays distinct and a control character stays text.
+func Quote(name string) string { return strconv.Quote(name) }
+
+// Show writes a name as it is when it is clean UTF-8, else as [Quote] does.
+func Show(name string) string {
+	if q := strconv.Quote(name); q[1:len(q)-1] != name || !utf8.ValidString(name) {
+		return q
+	}
+	return name
+}

@@ -1,0 +1,129 @@
+// Package fault is the floor that everything stands on: the stable error
+// codes of the gate and the one error type that carries them.
+//
+// A fault says four things: a code that never changes its meaning, what is
+// wrong, how to mend it, and the details a program needs (file, line, column,
+// digests). Codes are append-only: a code that was released is never reused
+// for something else. The table in docs/errors.md is generated from [Codes].
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is a stable error code such as "verify.contract_tampered".
+type Code string
+
+// The codes of this build. Add at the end of a group, never rename.
+const (
+	ContractUnreadable    Code = "verify.contract_unreadable"
+	ContractInvalid       Code = "verify.contract_invalid"
+	ContractEmpty         Code = "verify.contract_empty"
+	ContractNotFrozen     Code = "verify.contract_not_frozen"
+	ContractAlreadyFrozen Code = "verify.contract_already_frozen"
+	ContractTampered      Code = "verify.contract_tampered"
+	WorkspaceUnresolved   Code = "verify.workspace_unresolved"
+	AssuranceUnavailable  Code = "verify.assurance_unavailable"
+	RunNotFound           Code = "verify.run_not_found"
+	AttestationInvalid    Code = "verify.attestation_invalid"
+	AttestationTampered   Code = "verify.attestation_tampered"
+	AttestationMismatch   Code = "verify.attestation_mismatch"
+	BlobTampered          Code = "verify.blob_tampered"
+	SignatureInvalid      Code = "verify.signature_invalid"
+	CheckRefused          Code = "verify.check_refused"
+	CheckMalformed        Code = "verify.check_malformed"
+	CheckCrashed          Code = "verify.check_crashed"
+	ToolMissing           Code = "verify.tool_missing"
+	Timeout               Code = "verify.timeout"
+	BackendFailed         Code = "verify.backend_failed"
+	Usage                 Code = "verify.usage"
+	TargetUnreadable      Code = "verify.target_unreadable"
+	LimitExceeded         Code = "verify.limit_exceeded"
+	DependencyUnmet       Code = "verify.dependency_unmet"
+)
+
+// Info is one row of the table of codes.
+type Info struct {
+	Code    Code
+	Refusal bool   // true: ends the command with exit 2; false: stands in a check's error
+	Meaning string // one sentence
+	Mend    string // one sentence
+}
+
+// Codes lists every code of this build, in the order of the constants above.
+func Codes() []Info { return codes[:] }
+
+var codes = [...]Info{
+	{ContractUnreadable, true, "The contract could not be read, or is not JSON.", "Check the path; the message names the line and column of the first byte that is no JSON."},
+	{ContractInvalid, true, "The document is JSON but no valid contract.", "Run `gate lint` on it: it lists every problem with its place and its mend."},
+	{ContractEmpty, true, "The contract holds no check and no expectation, so it could decide nothing.", "Add at least one check."},
+	{ContractNotFrozen, true, "A draft cannot judge: the contract carries no digest.", "Run `gate freeze DRAFT -o FROZEN` and run the frozen file."},
+	{ContractAlreadyFrozen, true, "The contract is frozen already.", "Run it as it is, or make a new revision with `gate revise FROZEN DRAFT -o NEW`."},
+	{ContractTampered, true, "The contract was edited after it was frozen: its digest does not match its content.", "Restore the frozen file, or make a new revision with `gate revise`."},
+	{WorkspaceUnresolved, true, "There is no workspace to judge: --dir is missing, or names no folder.", "Pass --dir with the folder to judge; the gate never guesses one."},
+	{AssuranceUnavailable, true, "The contract requires an assurance level that this run cannot give.", "Run `gate assurance` to see what this machine can give, and what is missing."},
+	{RunNotFound, true, "There is no such run in the data folder.", "Run `gate list`, or pass the --data-dir that the run was written to."},
+	{AttestationInvalid, true, "attestation.json or evidence.json is missing, unreadable or malformed.", "Take the bundle from where it was first written; do not repair it by hand."},
+	{AttestationTampered, true, "evidence.json or attestation.json was changed after it was written.", "Take the bundle from where it was first written and run `gate show` again."},
+	{AttestationMismatch, true, "The parts of the bundle do not belong together.", "Take the bundle from where it was first written; the message names the parts that disagree."},
+	{BlobTampered, true, "A blob is missing, or its bytes do not digest to its name.", "Take the bundle from where it was first written; the message names the blob."},
+	{SignatureInvalid, true, "The bundle claims a signature that does not verify.", "Take the bundle from where it was signed; the message names what differs."},
+	{CheckRefused, false, "The policy does not allow looking there: a path outside the roots, an origin that is not listed.", "Name a path inside the workspace, or pass --root for a further folder."},
+	{CheckMalformed, false, "The check cannot be evaluated as it is written.", "Mend the check's parameters in the draft and freeze a new revision."},
+	{CheckCrashed, false, "The check, or the process that ran it, crashed.", "Report it with the evidence bundle; nothing can be concluded from this check."},
+	{ToolMissing, false, "A program that the check needs is not on this machine.", "Install it; the message names what was looked for and where."},
+	{Timeout, false, "The check did not end within its timeout, and was stopped with its whole process tree.", "Raise timeout_seconds in the contract, or make the target faster."},
+	{BackendFailed, true, "The verifier itself failed: its worker ended early, or the bundle could not be written.", "Read the message; if it is not a full disk or a permission, report it."},
+	{Usage, true, "The command line is wrong.", "Run the command with --help."},
+	{TargetUnreadable, false, "The target is there but could not be examined: no permission, busy, or it changed while it was read.", "Make it readable for the user that the check ran as; the message names both."},
+	{LimitExceeded, false, "The target is larger or deeper than the gate examines.", "The message names the limit; judge a smaller part."},
+	{DependencyUnmet, false, "A check named in depends_on did not pass, so this one was not run.", "Mend the check that it depends on."},
+}
+
+// Error is a fault with its code.
+type Error struct {
+	Code    Code
+	Message string         // what is wrong, and where
+	Fix     string         // how to mend it
+	Details map[string]any // JSON-encodable; nil when there is nothing to add
+	cause   error
+}
+
+// New makes a fault. The fix may be empty: the code's own mend is used then.
+func New(code Code, fix, format string, args ...any) *Error {
+	if fix == "" {
+		for _, i := range codes {
+			if i.Code == code {
+				fix = i.Mend
+			}
+		}
+	}
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Fix: fix}
+}
+
+// With adds one detail and returns the fault.
+func (e *Error) With(key string, value any) *Error {
+	if e.Details == nil {
+		e.Details = map[string]any{}
+	}
+	e.Details[key] = value
+	return e
+}
+
+// Because records the error that led to this fault and returns the fault.
+func (e *Error) Because(err error) *Error { e.cause = err; return e }
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Unwrap gives the error that led to this fault.
+func (e *Error) Unwrap() error { return e.cause }
+
+// As returns the fault inside err, or a backend_failed fault that carries err.
+func As(err error) *Error {
+	var f *Error
+	if errors.As(err, &f) {
+		return f
+	}
+	return New(BackendFailed, "", "%v", err).Because(err)
+}

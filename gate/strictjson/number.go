@@ -1,0 +1,85 @@
+package strictjson
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// isInteger says whether a JSON number literal is written as an integer:
+// no point, no exponent.
+func isInteger(lit string) bool { return strings.IndexAny(lit, ".eE") < 0 }
+
+// appendNumber writes a literal in canonical form.
+func appendNumber(dst []byte, lit string) []byte {
+	if isInteger(lit) {
+		if lit == "-0" {
+			lit = "0"
+		}
+		return append(dst, lit...)
+	}
+	f, _ := strconv.ParseFloat(lit, 64) // the parser refused what overflows
+	return appendFloat(dst, f)
+}
+
+// appendFloat writes a finite number as Python's repr does: the shortest
+// digits that read back the same, positional from 1e-4 up to 1e16, else with
+// an exponent of at least two digits, and always with a point or an exponent.
+func appendFloat(dst []byte, f float64) []byte {
+	sci := strconv.AppendFloat(nil, f, 'e', -1, 64)
+	exp, _ := strconv.Atoi(string(sci[strings.IndexByte(string(sci), 'e')+1:]))
+	if exp < -4 || exp >= 16 {
+		return append(dst, sci...)
+	}
+	from := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	if strings.IndexByte(string(dst[from:]), '.') < 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+// CompareNumbers compares two JSON number literals by value: integers exactly
+// at any size, other numbers as the binary64 number that they denote. It is
+// negative, zero or positive as a is less than, equal to or greater than b.
+func CompareNumbers(a, b string) int {
+	if a == b {
+		return 0
+	}
+	return exact(a).Cmp(exact(b))
+}
+
+// Exact gives the exact value of a JSON number literal, read as
+// [CompareNumbers] reads it.
+func Exact(lit string) *big.Rat { return exact(lit) }
+
+func exact(lit string) *big.Rat {
+	r := new(big.Rat)
+	if isInteger(lit) {
+		i, _ := new(big.Int).SetString(lit, 10)
+		return r.SetInt(i)
+	}
+	f, _ := strconv.ParseFloat(lit, 64)
+	return r.SetFloat64(f)
+}
+
+// Int64 reads a number that has an integral value: 5, 5.0 and 5e0 alike.
+func (v *Value) Int64() (int64, bool) {
+	if v.Kind != Number {
+		return 0, false
+	}
+	r := exact(v.Text)
+	if !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return r.Num().Int64(), true
+}
+
+// Float64 reads a number as binary64; an integer is rounded.
+func (v *Value) Float64() (float64, bool) {
+	if v.Kind != Number {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v.Text, 64)
+	return f, err == nil
+}

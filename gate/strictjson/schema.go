@@ -1,0 +1,94 @@
+package strictjson
+
+import (
+	"reflect"
+	"strconv"
+)
+
+// Schema gives the JSON Schema (2020-12) of the object that struct type t is
+// decoded from, from the same tags that [Decode] reads. Members of a later
+// schema version than the given one are left out.
+func Schema(t reflect.Type, version int) Value {
+	var (
+		properties []Member
+		required   []Value
+	)
+	for _, f := range FieldsOf(t) {
+		if f.Since > version {
+			continue
+		}
+		s := typeSchema(f.Type, version)
+		if f.Doc != "" {
+			s.Set("description", Str(f.Doc))
+		}
+		if len(f.Enum) > 0 {
+			var all []Value
+			for _, e := range f.Enum {
+				all = append(all, Str(e))
+			}
+			s.Set("enum", Arr(all...))
+		}
+		if f.Default != "" {
+			s.Set("default", defaultValue(f))
+		}
+		properties = append(properties, Member{Name: f.Name, Value: s})
+		if f.Need {
+			required = append(required, Str(f.Name))
+		}
+	}
+	out := Obj(Member{Name: "type", Value: Str("object")}, Member{Name: "additionalProperties", Value: Boolean(false)})
+	out.Set("properties", Obj(properties...))
+	if len(required) > 0 {
+		out.Set("required", Arr(required...))
+	}
+	return out
+}
+
+func defaultValue(f Field) Value {
+	switch f.Type.Kind() {
+	case reflect.Bool:
+		return Boolean(f.Default == "true")
+	case reflect.String:
+		return Str(f.Default)
+	}
+	return Num(f.Default)
+}
+
+func typeSchema(t reflect.Type, version int) Value {
+	named := func(s string) Value { return Obj(Member{Name: "type", Value: Str(s)}) }
+	if t == valueType {
+		return Obj()
+	}
+	if t == digestType {
+		s := named("string")
+		s.Set("pattern", Str("^([sS][hH][aA]256:)?[0-9a-fA-F]{64}$"))
+		return s
+	}
+	if t.Kind() == reflect.Pointer {
+		return typeSchema(t.Elem(), version)
+	}
+	if s, ok := reflect.New(t).Interface().(Schemer); ok {
+		return s.JSONSchema()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return named("string")
+	case reflect.Bool:
+		return named("boolean")
+	case reflect.Int, reflect.Int64:
+		return named("integer")
+	case reflect.Float64:
+		return named("number")
+	case reflect.Slice:
+		s := named("array")
+		s.Set("items", typeSchema(t.Elem(), version))
+		return s
+	case reflect.Map:
+		s := named("object")
+		s.Set("additionalProperties", typeSchema(t.Elem(), version))
+		return s
+	case reflect.Struct:
+		return Schema(t, version)
+	}
+	panic("strictjson: no schema for " + strconv.Quote(t.String()))
+}
