@@ -87,3 +87,27 @@ func appendString(dst []byte, s string) []byte {
 	dst = append(dst, s[from:]...)
 	return append(dst, '"')
 }
+
+// Indent writes a value for people: members in their order, two spaces a
+// level, scalars as in the canonical form.
+func Indent(v *Value) []byte { return append(appendIndented(nil, v, "\n"), '\n') }
+
+func appendIndented(dst []byte, v *Value, nl string) []byte {
+	inner := nl + "  "
+	switch {
+	case v.Kind == Array && len(v.Items) > 0:
+		for i := range v.Items {
+			dst = append(append(dst, "[,"[min(i, 1)]), inner...)
+			dst = appendIndented(dst, &v.Items[i], inner)
+		}
+		return append(append(dst, nl...), ']')
+	case v.Kind == Object && len(v.Members) > 0:
+		for i := range v.Members {
+			dst = append(append(dst, "{,"[min(i, 1)]), inner...)
+			dst = append(appendString(dst, v.Members[i].Name), ": "...)
+			dst = appendIndented(dst, &v.Members[i].Value, inner)
+		}
+		return append(append(dst, nl...), '}')
+	}
+	return appendCanonical(dst, v)
+}

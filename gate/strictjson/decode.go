@@ -135,14 +135,21 @@ func Decode(n Node, what string, into any) {
 	}
 }
 
-// nearest proposes the known name that an unknown one was probably meant to be.
 func nearest(name string, fields []Field) string {
-	best, at := "", 3
 	var all []string
 	for _, f := range fields {
 		all = append(all, f.Name)
-		if d := distance(name, f.Name); d < at {
-			best, at = f.Name, d
+	}
+	return Nearest(name, all)
+}
+
+// Nearest says how to mend an unknown name: the known name that it was
+// probably meant to be, or the list of all.
+func Nearest(name string, all []string) string {
+	best, at := "", 3
+	for _, known := range all {
+		if d := distance(name, known); d < at {
+			best, at = known, d
 		}
 	}
 	if best != "" {
@@ -151,7 +158,7 @@ func nearest(name string, fields []Field) string {
 	if len(all) == 0 {
 		return "Remove it: there are no members here."
 	}
-	return "Remove it; the known members are " + strings.Join(all, ", ") + "."
+	return "The known names are " + strings.Join(all, ", ") + "."
 }
 
 // distance is the Levenshtein distance, in bytes.

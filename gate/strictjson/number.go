@@ -83,3 +83,8 @@ func (v *Value) Float64() (float64, bool) {
 	f, err := strconv.ParseFloat(v.Text, 64)
 	return f, err == nil
 }
+
+// Float makes a number from a finite float, as the canonical form writes it.
+func Float(f float64) Value {
+	return Value{Kind: Number, Text: string(appendFloat(nil, f)), Pos: -1}
+}

@@ -29,7 +29,7 @@ func Schema(t reflect.Type, version int) Value {
 			s.Set("enum", Arr(all...))
 		}
 		if f.Default != "" {
-			s.Set("default", defaultValue(f))
+			s.Set("default", f.DefaultValue())
 		}
 		properties = append(properties, Member{Name: f.Name, Value: s})
 		if f.Need {
@@ -44,7 +44,8 @@ func Schema(t reflect.Type, version int) Value {
 	return out
 }
 
-func defaultValue(f Field) Value {
+// DefaultValue is the default of a field that has one, as JSON.
+func (f Field) DefaultValue() Value {
 	switch f.Type.Kind() {
 	case reflect.Bool:
 		return Boolean(f.Default == "true")
