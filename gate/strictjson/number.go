@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"cmp"
 	"math/big"
 	"strconv"
 	"strings"
@@ -42,11 +43,48 @@ func appendFloat(dst []byte, f float64) []byte {
 // CompareNumbers compares two JSON number literals by value: integers exactly
 // at any size, other numbers as the binary64 number that they denote. It is
 // negative, zero or positive as a is less than, equal to or greater than b.
+// It never turns a long integer into a binary one: that takes time that grows
+// with the square of its digits, and a judged file may hold millions of them.
 func CompareNumbers(a, b string) int {
-	if a == b {
+	switch {
+	case a == b:
 		return 0
+	case isInteger(a) && isInteger(b):
+		return compareIntegers(a, b)
+	case len(a) > maxDigits && isInteger(a):
+		return sign(a)
+	case len(b) > maxDigits && isInteger(b):
+		return -sign(b)
 	}
 	return exact(a).Cmp(exact(b))
+}
+
+// maxDigits is more than the 309 digits of the largest binary64 number and a
+// sign: a longer integer lies beyond every one of them.
+const maxDigits = 320
+
+// compareIntegers compares by sign, then length, then digits: JSON allows no
+// leading zero.
+func compareIntegers(a, b string) int {
+	x, y := sign(a), sign(b)
+	if x != y || x == 0 {
+		return cmp.Compare(x, y)
+	}
+	a, b = strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")
+	if len(a) != len(b) {
+		return x * cmp.Compare(len(a), len(b))
+	}
+	return x * strings.Compare(a, b)
+}
+
+func sign(integer string) int {
+	switch {
+	case integer == "0", integer == "-0":
+		return 0
+	case integer[0] == '-':
+		return -1
+	}
+	return 1
 }
 
 // Exact gives the exact value of a JSON number literal, read as
