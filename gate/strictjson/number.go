@@ -106,6 +106,10 @@ func (v *Value) Int64() (int64, bool) {
 	if v.Kind != Number {
 		return 0, false
 	}
+	if isInteger(v.Text) {
+		i, err := strconv.ParseInt(v.Text, 10, 64)
+		return i, err == nil
+	}
 	r := exact(v.Text)
 	if !r.IsInt() || !r.Num().IsInt64() {
 		return 0, false

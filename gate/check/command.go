@@ -1,0 +1,252 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// Argv is a parameter that names a program and its arguments. It is a list and
+// never a string: no shell splits, expands or redirects anything.
+type Argv []string
+
+// DecodeStrict reads a list of arguments.
+func (a *Argv) DecodeStrict(n strictjson.Node) {
+	if n.Kind == strictjson.String {
+		n.Problemf(`Write each argument as an element: ["go", "test", "./..."]. For a pipe or a redirection name the shell yourself: ["sh", "-c", "…"].`,
+			"a command is a list of arguments, not a string")
+		return
+	}
+	if !n.Is(strictjson.Array, "a command") {
+		return
+	}
+	if len(n.Items) == 0 {
+		n.Problemf("Its first element is the program.", "a command must not be empty")
+	}
+	for i := range n.Items {
+		item := n.Item(i)
+		if !item.Is(strictjson.String, "an argument of a command") {
+			continue
+		}
+		switch {
+		case i == 0 && item.Text == "":
+			item.Problemf("", "the program of a command must not be empty")
+		case strings.IndexByte(item.Text, 0) >= 0:
+			item.Problemf("", "an argument of a command must not hold a NUL character")
+		}
+		*a = append(*a, item.Text)
+	}
+}
+
+// JSONSchema describes a list of arguments.
+func (Argv) JSONSchema() strictjson.Value {
+	text := strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("string")},
+		strictjson.Member{Name: "pattern", Value: strictjson.Str(`^[^\x00]*$`)})
+	program := strictjson.Obj(strictjson.Member{Name: "minLength", Value: strictjson.Num("1")})
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("array")},
+		strictjson.Member{Name: "minItems", Value: strictjson.Num("1")},
+		strictjson.Member{Name: "prefixItems", Value: strictjson.Arr(program)},
+		strictjson.Member{Name: "items", Value: text})
+}
+
+// Env is a parameter that adds variables with literal values to the
+// environment of a command. Names that the gate itself decides, and those that
+// make the dynamic loader run other code than the recorded program, are
+// refused: see [reservedName].
+type Env map[string]string
+
+// DecodeStrict reads the variables.
+func (e *Env) DecodeStrict(n strictjson.Node) {
+	if !n.Is(strictjson.Object, "env") {
+		return
+	}
+	*e = make(Env, len(n.Members))
+	for i := range n.Members {
+		m := &n.Members[i]
+		at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+		if why := reservedName(m.Name); why != "" {
+			at.Problemf("", "the variable %s cannot be set: %s", Quote(m.Name), why)
+		}
+		if !at.Is(strictjson.String, "a variable's value") {
+			continue
+		}
+		if strings.IndexByte(m.Value.Text, 0) >= 0 {
+			at.Problemf("", "the value of %s must not hold a NUL character", Quote(m.Name))
+		}
+		(*e)[m.Name] = m.Value.Text
+	}
+}
+
+// JSONSchema describes the variables.
+func (Env) JSONSchema() strictjson.Value {
+	text := strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("string")},
+		strictjson.Member{Name: "pattern", Value: strictjson.Str(`^[^\x00]*$`)})
+	name := strictjson.Obj(strictjson.Member{Name: "pattern", Value: strictjson.Str("^[A-Za-z_][A-Za-z0-9_]*$")},
+		strictjson.Member{Name: "not", Value: strictjson.Obj(strictjson.Member{Name: "pattern", Value: strictjson.Str("^(PATH|HOME|TMPDIR)$|^(LD_|DYLD_|GATE_)")})})
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("object")},
+		strictjson.Member{Name: "propertyNames", Value: name},
+		strictjson.Member{Name: "additionalProperties", Value: text})
+}
+
+// reservedName says why a contract cannot set a variable; "" when it can.
+// LANG, LC_ALL and TZ may be set: a pinned locale or time zone makes a command
+// more repeatable.
+func reservedName(name string) string {
+	switch {
+	case !variableName(name):
+		return "a name is letters, digits and _, and begins with no digit"
+	case name == "PATH", name == "HOME", name == "TMPDIR":
+		return "the gate sets it, so that a command finds only what the workspace cannot plant"
+	case strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "DYLD_"):
+		return "it would run other code than the program whose digest is recorded"
+	case strings.HasPrefix(name, "GATE_"):
+		return "these names belong to the gate"
+	}
+	return ""
+}
+
+func variableName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Caches is a parameter that names folders outside the workspace which a
+// command may write, such as a compiler's cache.
+type Caches []string
+
+// DecodeStrict reads the folders.
+func (c *Caches) DecodeStrict(n strictjson.Node) {
+	if !n.Is(strictjson.Array, "caches") {
+		return
+	}
+	for i := range n.Items {
+		item := n.Item(i)
+		if !item.Is(strictjson.String, "a cache folder") {
+			continue
+		}
+		switch p := item.Text; {
+		case !path.IsAbs(p) || path.Clean(p) != p:
+			item.Problemf("", `a cache folder must be an absolute path without "..", "." or a trailing slash, not %s`, Quote(p))
+		case p == "/":
+			item.Problemf("Name the one folder that the command caches in.", "the root of the file system is no cache folder")
+		case strings.IndexByte(p, 0) >= 0:
+			item.Problemf("", "a path must not hold a NUL character")
+		case slices.Contains(*c, p):
+			item.Problemf("", "the cache folder %s is named twice", Quote(p))
+		}
+		*c = append(*c, item.Text)
+	}
+}
+
+// JSONSchema describes the folders.
+func (Caches) JSONSchema() strictjson.Value {
+	folder := strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("string")},
+		strictjson.Member{Name: "pattern", Value: strictjson.Str(`^(/[^/\x00]+)+$`)},
+		strictjson.Member{Name: "not", Value: strictjson.Obj(strictjson.Member{Name: "pattern", Value: strictjson.Str(`/\.\.?(/|$)`)})})
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("array")},
+		strictjson.Member{Name: "items", Value: folder},
+		strictjson.Member{Name: "uniqueItems", Value: strictjson.Boolean(true)})
+}
+
+// MaxShown is how much of one output stream stands in a result; the rest is a
+// blob.
+const MaxShown = 64 << 10
+
+// cutWithin is how far a cut moves to fall on the end of a line: half a line
+// reads badly, and half a credential is not recognised as one.
+const cutWithin = 4 << 10
+
+// Text writes what a stream carried as text for a result: bytes that are no
+// UTF-8 become \x and two hex digits, and of more than most bytes the head and
+// the tail are kept. Whole is false when it is not exactly what was written.
+func (o Output) Text(most int) (text string, whole bool) {
+	text = strictjson.Printable(string(o.Data))
+	whole = !o.Truncated && text == string(o.Data)
+	if len(text) <= most {
+		return text, whole
+	}
+	head, tail := most/2, len(text)-most/2
+	if i := strings.LastIndexByte(text[head-min(head, cutWithin):head], '\n'); i >= 0 {
+		head = head - min(head, cutWithin) + i + 1
+	}
+	if i := strings.IndexByte(text[tail:min(len(text), tail+cutWithin)], '\n'); i >= 0 {
+		tail += i + 1
+	}
+	for !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", text[:head], tail-head, text[tail:]), false
+}
+
+// Blobs gives the streams that a result cannot show whole, as evidence.
+func (e Exit) Blobs() []Blob {
+	var out []Blob
+	for _, s := range []struct {
+		role string
+		Output
+	}{{"stdout", e.Stdout}, {"stderr", e.Stderr}} {
+		if _, whole := s.Text(MaxShown); whole || len(s.Data) == 0 {
+			continue
+		}
+		b := Blob{Role: s.role, Data: s.Data}
+		if s.Truncated {
+			b.Note = fmt.Sprintf("the head and the tail of %d bytes; the middle was not kept", s.Total)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Limitations says what limits an answer that rests on this exit.
+func (e Exit) Limitations() []string {
+	var out []string
+	switch {
+	case e.Leftovers == 1:
+		out = append(out, "1 process outlived the command and was killed")
+	case e.Leftovers > 1:
+		out = append(out, fmt.Sprintf("%d processes outlived the command and were killed", e.Leftovers))
+	}
+	for name, o := range map[string]Output{"standard output": e.Stdout, "standard error": e.Stderr} {
+		if o.Truncated {
+			out = append(out, fmt.Sprintf("%s had %d bytes, of which only the head and the tail were kept", name, o.Total))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// RunCommand starts a command and gives how it ended by itself. One that could
+// not be started, was stopped at the timeout, or ended for a limit of ours gives
+// the outcome that every type answers with: nothing was learned. The exit is
+// what there was until then; its output is evidence in either case.
+func RunCommand(ctx context.Context, exec Executor, c Command) (Exit, *Outcome) {
+	exit, err := exec.Run(ctx, c)
+	var o Outcome
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		o = Unable(fault.Timeout, "", "%s did not end within the timeout, and was killed with its whole process tree", Quote(c.Argv[0]))
+	case err != nil:
+		o = From(err)
+	case exit.LimitHit != "":
+		o = Unable(fault.LimitExceeded, "", "%s was ended by a limit: %s", Quote(c.Argv[0]), exit.LimitHit)
+	default:
+		return exit, nil
+	}
+	return exit, &o
+}

@@ -1,0 +1,47 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// MaxDocument is the size of the largest file that is parsed as a whole. A
+// parsed document takes a multiple of its text in memory, so the bound is on
+// what is read; a larger file is not judged rather than judged in part.
+const MaxDocument = 64 << 20
+
+// ReadJSON reads a file as one JSON document. A document that could not be
+// had gives the outcome that every type answers with: missing or malformed is
+// false, with the place; unreadable or over a limit is inconclusive.
+func ReadJSON(ctx context.Context, files Files, p Path) (*strictjson.Document, *Outcome) {
+	data, err := files.Read(ctx, string(p), MaxDocument)
+	if err != nil {
+		o := From(err)
+		return nil, &o
+	}
+	doc, err := strictjson.Parse(data, strictjson.DocumentLimits)
+	if err == nil {
+		return doc, nil
+	}
+	var syntax *strictjson.SyntaxError
+	if !errors.As(err, &syntax) {
+		o := From(err)
+		return nil, &o
+	}
+	if syntax.Limit {
+		o := Unable(fault.LimitExceeded, "", "%s: %v", Quote(string(p)), syntax)
+		return nil, &o
+	}
+	o := Failed("%s is not valid JSON: %v", Quote(string(p)), syntax)
+	o.Findings = []record.Finding{{Message: "not valid JSON: " + syntax.Reason, File: p.File(), Line: syntax.Line, Column: syntax.Column}}
+	return nil, &o
+}
+
+// File is the path as a finding names it: without a leading "./", and the
+// bytes of a name that is not UTF-8 made visible.
+func (p Path) File() string { return Show(path.Clean(string(p))) }
