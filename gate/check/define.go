@@ -44,14 +44,20 @@ type Validator interface{ Validate(n strictjson.Node) }
 // process; without it a type is a reading one.
 type Profiler interface{ Profile() Profile }
 
+// ToolUser is a struct of parameters whose check needs programs of the
+// machine: their names as PATH finds them, or paths. Lint warns of those that
+// are missing.
+type ToolUser interface{ Tools() []string }
+
 // Step is a check with its parameters bound: nothing more can be wrong with them.
 type Step struct {
 	Run     func(context.Context, *Pass) Outcome
 	Profile Profile
+	Tools   []string
 }
 
 // Define makes a type from a run function. P is a struct with the tags of
-// [strictjson.Field]; *P may implement [Validator] and [Profiler].
+// [strictjson.Field]; *P may implement [Validator], [Profiler] and [ToolUser].
 func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *Pass) Outcome) Type {
 	return Type{
 		Name: name, Doc: doc, Since: 1, Params: reflect.TypeFor[P](),
@@ -70,10 +76,17 @@ func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *P
 // Bind decodes and validates a check's params. What is wrong goes to the
 // node's report; the step may be run only when nothing was.
 func (t Type) Bind(n strictjson.Node) Step {
+	before := len(n.Report.Problems)
 	p, run := t.bind(n)
 	s := Step{Run: run, Profile: Reading}
+	if len(n.Report.Problems) > before {
+		return s // incomplete parameters are asked nothing more
+	}
 	if pr, ok := p.(Profiler); ok {
 		s.Profile = pr.Profile()
+	}
+	if u, ok := p.(ToolUser); ok {
+		s.Tools = u.Tools()
 	}
 	return s
 }

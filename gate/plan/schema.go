@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"reflect"
+
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/match"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+type member = strictjson.Member
+
+// ContractSchema is the JSON Schema (2020-12) of the contract format with
+// these types, for editors: what it refuses, the parser refuses too. It is
+// made from the tags that the parser reads.
+func ContractSchema(types Types) strictjson.Value {
+	one, two := contractOf(types, 1), contractOf(types, 2)
+	out := strictjson.Obj(
+		member{Name: "$schema", Value: strictjson.Str("https://json-schema.org/draft/2020-12/schema")},
+		member{Name: "title", Value: strictjson.Str("Verdict Gate contract")},
+		member{Name: "type", Value: strictjson.Str("object")},
+	)
+	out.Set("if", object(member{Name: "properties", Value: object(member{Name: "schema_version", Value: object(member{Name: "const", Value: strictjson.Num("2")})})},
+		member{Name: "required", Value: strictjson.Arr(strictjson.Str("schema_version"))}))
+	out.Set("then", two)
+	out.Set("else", one)
+	out.Set("$defs", object(member{Name: "matcher", Value: match.SchemaDefinition()}))
+	return out
+}
+
+func object(members ...member) strictjson.Value { return strictjson.Obj(members...) }
+
+func contractOf(types Types, version int) strictjson.Value {
+	s := strictjson.Schema(reflect.TypeFor[contract.Contract](), version)
+	properties := s.Get("properties")
+	versions := object(member{Name: "const", Value: strictjson.Num("1")})
+	if version == 2 {
+		versions = object(member{Name: "const", Value: strictjson.Num("2")})
+	}
+	properties.Set("schema_version", versions)
+	id := properties.Get("contract_id")
+	id.Set("minLength", strictjson.Num("1"))
+	id.Set("maxLength", strictjson.Num("256"))
+	item := properties.Get("checks").Get("items")
+	refineCheck(item, types, version)
+	return s
+}
+
+// refineCheck adds to a check's schema what its tags do not say: the form of
+// the id, the bounds of the timeout, and per type the form of its params.
+func refineCheck(item *strictjson.Value, types Types, version int) {
+	p := item.Get("properties")
+	p.Get("id").Set("pattern", strictjson.Str("^[A-Za-z0-9_.:-]{1,64}$"))
+	ceiling := "600"
+	if version == 2 {
+		ceiling = "3600"
+		retry := p.Get("retry").Get("properties")
+		retry.Get("attempts").Set("minimum", strictjson.Num("1"))
+		retry.Get("attempts").Set("maximum", strictjson.Num("10"))
+		retry.Get("interval_seconds").Set("minimum", strictjson.Num("0"))
+		retry.Get("interval_seconds").Set("maximum", strictjson.Num("600"))
+	}
+	p.Get("timeout_seconds").Set("exclusiveMinimum", strictjson.Num("0"))
+	p.Get("timeout_seconds").Set("maximum", strictjson.Num(ceiling))
+	var names, cases []strictjson.Value
+	for _, t := range types {
+		if t.Since > version {
+			continue
+		}
+		names = append(names, strictjson.Str(t.Name))
+		params := strictjson.Schema(t.Params, version)
+		params.Set("description", strictjson.Str(t.Summary()))
+		then := object(member{Name: "properties", Value: object(member{Name: "params", Value: params})})
+		if params.Get("required") != nil {
+			then.Set("required", strictjson.Arr(strictjson.Str("params")))
+		}
+		cases = append(cases, object(
+			member{Name: "if", Value: object(member{Name: "properties", Value: object(member{Name: "type", Value: object(member{Name: "const", Value: strictjson.Str(t.Name)})})},
+				member{Name: "required", Value: strictjson.Arr(strictjson.Str("type"))})},
+			member{Name: "then", Value: then}))
+	}
+	p.Get("type").Set("enum", strictjson.Arr(names...))
+	p.Get("params").Set("type", strictjson.Str("object"))
+	item.Set("allOf", strictjson.Arr(cases...))
+}
