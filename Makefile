@@ -1,0 +1,50 @@
+# Everything that a developer runs; `make` alone lists it.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# The linter is pinned here and nowhere else, so that a new release of it cannot
+# turn an unchanged tree red. It is no dependency of the product.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# How long each fuzz target runs under `make fuzz`.
+FUZZTIME ?= 5s
+
+.PHONY: help demo test build lint fuzz bench docs clean needs
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: needs build ## judge the example shop: verified, failed, and two refusals
+	@scripts/demo bin/gate
+
+test: needs ## run every test; installs what they need
+	go test ./...
+
+build: ## build bin/gate
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/gate ./cmd/gate
+
+lint: ## gofmt, go vet and staticcheck
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
+	if [[ -n $$unformatted ]]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+fuzz: needs ## run every fuzz target for FUZZTIME (5s)
+	@scripts/fuzz $(FUZZTIME)
+
+bench: needs build ## measure against what you would use instead
+	go run ./scripts/bench -gate bin/gate
+
+docs: needs ## regenerate the generated pages under docs/ and the output in README.md
+	go test ./gate -run '^TestHouse' -count 1 -update
+
+clean: ## remove what make built
+	rm -rf bin
+
+needs:
+	@scripts/install-needs

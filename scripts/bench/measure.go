@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// sample is what one contender took.
+type sample struct {
+	name    string
+	wall    []time.Duration
+	largest int64 // bytes: the largest single process of the tree
+	tree    int64 // bytes: all processes of the tree at once
+}
+
+func (s sample) median() time.Duration {
+	sorted := slices.Sorted(slices.Values(s.wall))
+	return sorted[len(sorted)/2]
+}
+
+// measure runs the contenders of a case in turn.
+func (l *lab) measure(c benchCase, runs int) (table, error) {
+	dir := filepath.Join(l.top, c.name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return table{}, err
+	}
+	defer os.RemoveAll(dir)
+	contenders, err := c.setup(l, dir)
+	if err != nil {
+		return table{}, err
+	}
+	if c.long {
+		runs = max(3, runs/3)
+	}
+	// What the set-up wrote is still on its way to the disk; that is nobody's work.
+	syscall.Sync()
+	samples := make([]sample, len(contenders))
+	for round := -1; round < runs; round++ {
+		for i, k := range contenders {
+			wall, largest, err := run(k.argv, nil)
+			if err != nil {
+				return table{}, fmt.Errorf("%s: %w", k.name, err)
+			}
+			samples[i].name = k.name
+			samples[i].largest = max(samples[i].largest, largest)
+			if round >= 0 { // the first round fills the page cache
+				samples[i].wall = append(samples[i].wall, wall)
+			}
+		}
+	}
+	for i, k := range contenders {
+		if _, _, err := run(k.argv, &samples[i].tree); err != nil {
+			return table{}, fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	return table{of: c, contenders: contenders, samples: samples}, nil
+}
+
+// run runs a program to its end. With tree it samples the memory of the whole
+// process tree, which costs time, so that the wall time is then no measurement.
+func run(argv []string, tree *int64) (time.Duration, int64, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	started := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, 0, err
+	}
+	ended := make(chan struct{})
+	sampled := make(chan int64, 1)
+	if tree != nil {
+		go func() { sampled <- watch(cmd.Process.Pid, ended) }()
+	}
+	err := cmd.Wait()
+	wall := time.Since(started)
+	close(ended)
+	if tree != nil {
+		*tree = <-sampled
+	}
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+		}
+		return 0, 0, err
+	}
+	// The kernel's figure covers the program and the children that it waited for.
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return wall, usage.Maxrss * kib, nil
+}
+
+// watch gives the most memory that the tree below pid was seen to hold.
+func watch(pid int, ended <-chan struct{}) int64 {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	var most int64
+	for {
+		most = max(most, treeMemory(pid))
+		select {
+		case <-ended:
+			return most
+		case <-tick.C:
+		}
+	}
+}
+
+// treeMemory is the private memory of every process of the tree, and the
+// largest shared part once: the processes are mostly the same program, whose
+// text is in memory once.
+func treeMemory(pid int) int64 {
+	var private, shared int64
+	todo := []int{pid}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		resident, common := statm(p)
+		private += resident - common
+		shared = max(shared, common)
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p))
+		for _, list := range lists {
+			text, err := os.ReadFile(list)
+			if err != nil {
+				continue // the thread has ended
+			}
+			for _, field := range strings.Fields(string(text)) {
+				if child, err := strconv.Atoi(field); err == nil {
+					todo = append(todo, child)
+				}
+			}
+		}
+	}
+	return private + shared
+}
+
+// statm gives the resident bytes of a process and how many of them are shared;
+// zeros when it has ended.
+func statm(pid int) (resident, shared int64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 3 {
+		return 0, 0
+	}
+	pages := func(s string) int64 {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0
+		}
+		return n * int64(os.Getpagesize())
+	}
+	return pages(fields[1]), pages(fields[2])
+}

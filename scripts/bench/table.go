@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// table is the outcome of one case.
+type table struct {
+	of         benchCase
+	contenders []contender
+	samples    []sample
+}
+
+// row is one line of a table, as text.
+type row struct{ name, median, ratio, bar, largest, tree string }
+
+func (t table) rows() []row {
+	gate := t.samples[0]
+	var out []row
+	for i, s := range t.samples {
+		r := row{name: s.name, median: show(s.median()), largest: megabytes(s.largest), tree: megabytes(s.tree)}
+		if i > 0 {
+			ratio := float64(gate.median()) / float64(s.median())
+			r.ratio = fmt.Sprintf("%.2f", ratio)
+			r.bar = t.contenders[i].verdict(ratio)
+		} else if t.of.memory > 0 {
+			r.bar = fmt.Sprintf("memory ≤ %s: %s", megabytes(t.of.memory), word(gate.tree <= t.of.memory))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (c contender) verdict(ratio float64) string {
+	switch {
+	case c.limit == 0:
+		return ""
+	case c.strict:
+		return fmt.Sprintf("< %.2f: %s", c.limit, word(ratio < c.limit))
+	}
+	return fmt.Sprintf("≤ %.2f: %s", c.limit, word(ratio <= c.limit))
+}
+
+func word(met bool) string {
+	if met {
+		return "ok"
+	}
+	return "MISSED"
+}
+
+func show(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/mib) }
+
+func (t table) text(out io.Writer) {
+	fmt.Fprintf(out, "\n%s (medians of %d)\n", t.of.title, len(t.samples[0].wall))
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "  \tmedian\tgate takes\tbar\tlargest process\twhole tree")
+	for _, r := range t.rows() {
+		ratio := r.ratio
+		if ratio != "" {
+			ratio += " ×"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\n", r.name, r.median, ratio, r.bar, r.largest, r.tree)
+	}
+	w.Flush()
+}
+
+// page is docs/performance.md.
+func page(tables []table, machine string, runs int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Performance
+
+Written by `+"`make bench`"+`; measured on %s. Each contender is run in turn with the others
+(up to %d times after one that is not counted); the medians are compared. "Gate takes" is the gate's
+median over the contender's. "Largest process" is the kernel's peak resident size of the largest process;
+"whole tree" is the most that all processes of the tree were seen to hold at once, sampled every 2 ms in a
+run that is not timed.
+
+Your machine will give other times. The ratios are what to compare, on an idle machine.
+`, machine, runs)
+	for _, t := range tables {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(t.of.title[:1])+t.of.title[1:], t.of.note)
+		b.WriteString("| | median | gate takes | bar | largest process | whole tree |\n|---|--:|--:|---|--:|--:|\n")
+		for _, r := range t.rows() {
+			ratio := r.ratio
+			if ratio != "" {
+				ratio += " ×"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", strings.ReplaceAll(r.name, "|", "\\|"), r.median, ratio, r.bar, r.largest, r.tree)
+		}
+	}
+	return b.String()
+}
