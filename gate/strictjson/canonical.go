@@ -1,64 +1,125 @@
 package strictjson
 
 import (
-	"cmp"
+	"crypto/sha256"
+	"hash"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Canonical writes a value in canonical form.
 func Canonical(v *Value) []byte { return appendCanonical(nil, v) }
 
-// DigestOf is the SHA-256 of a value's canonical form.
-func DigestOf(v *Value) Digest { return Sum(Canonical(v)) }
-
-func appendCanonical(dst []byte, v *Value) []byte {
-	switch v.Kind {
-	case Bool:
-		if v.Bool {
-			return append(dst, "true"...)
-		}
-		return append(dst, "false"...)
-	case Number:
-		return appendNumber(dst, v.Text)
-	case String:
-		return appendString(dst, v.Text)
-	case Array:
-		dst = append(dst, '[')
-		for i := range v.Items {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendCanonical(dst, &v.Items[i])
-		}
-		return append(dst, ']')
-	case Object:
-		dst = append(dst, '{')
-		for i, m := range sorted(v.Members) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendString(dst, m.Name)
-			dst = append(dst, ':')
-			dst = appendCanonical(dst, &m.Value)
-		}
-		return append(dst, '}')
-	}
-	return append(dst, "null"...)
+// DigestOf is the SHA-256 of a value's canonical form. The form is hashed while
+// it is written, so that digesting a large value takes no second copy of it.
+func DigestOf(v *Value) Digest {
+	w := writer{hash: sha256.New()}
+	w.value(v)
+	w.hash.Write(w.buf)
+	return Digest(w.hash.Sum(nil))
 }
 
-// sorted orders members by code point, which is the byte order of UTF-8.
+func appendCanonical(dst []byte, v *Value) []byte {
+	w := writer{buf: dst}
+	w.value(v)
+	return w.buf
+}
+
+// writer writes the canonical form into buf, and where there is a hash moves
+// what it wrote there from time to time.
+type writer struct {
+	buf  []byte
+	hash hash.Hash
+}
+
+// hashEvery is how much of the form is written before it is hashed.
+const hashEvery = 32 << 10
+
+func (w *writer) drain() {
+	if w.hash != nil && len(w.buf) >= hashEvery {
+		w.hash.Write(w.buf) // a hash never fails
+		w.buf = w.buf[:0]
+	}
+}
+
+func (w *writer) value(v *Value) {
+	switch v.Kind {
+	case Bool:
+		w.buf = strconv.AppendBool(w.buf, v.Bool)
+	case Number:
+		w.buf = appendNumber(w.buf, v.Text)
+	case String:
+		w.text(v.Text)
+	case Array:
+		w.buf = append(w.buf, '[')
+		for i := range v.Items {
+			if i > 0 {
+				w.buf = append(w.buf, ',')
+			}
+			w.value(&v.Items[i])
+		}
+		w.buf = append(w.buf, ']')
+	case Object:
+		w.buf = append(w.buf, '{')
+		order := sorted(v.Members)
+		for i := range v.Members {
+			if i > 0 {
+				w.buf = append(w.buf, ',')
+			}
+			m := &v.Members[i]
+			if order != nil {
+				m = order[i]
+			}
+			w.text(m.Name)
+			w.buf = append(w.buf, ':')
+			w.value(&m.Value)
+		}
+		w.buf = append(w.buf, '}')
+	default:
+		w.buf = append(w.buf, "null"...)
+	}
+	w.drain()
+}
+
+// text writes a string in pieces, for it may be as large as a document. Bytes
+// are escaped one by one, so it does not matter where it is cut.
+func (w *writer) text(s string) {
+	w.buf = append(w.buf, '"')
+	for w.hash != nil && len(s) > hashEvery {
+		w.buf = appendEscaped(w.buf, s[:hashEvery])
+		s = s[hashEvery:]
+		w.drain()
+	}
+	w.buf = append(appendEscaped(w.buf, s), '"')
+}
+
+// sorted orders members by code point, which is the byte order of UTF-8. It is
+// nil when they are in order already, as in all canonical text.
 func sorted(members []Member) []*Member {
+	for i := 1; i < len(members); i++ {
+		if members[i-1].Name > members[i].Name {
+			return sort(members)
+		}
+	}
+	return nil
+}
+
+func sort(members []Member) []*Member {
 	out := make([]*Member, len(members))
 	for i := range members {
 		out[i] = &members[i]
 	}
-	slices.SortFunc(out, func(a, b *Member) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 func appendString(dst []byte, s string) []byte {
+	return append(appendEscaped(append(dst, '"'), s), '"')
+}
+
+func appendEscaped(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -84,8 +145,7 @@ func appendString(dst []byte, s string) []byte {
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
-	dst = append(dst, s[from:]...)
-	return append(dst, '"')
+	return append(dst, s[from:]...)
 }
 
 // Indent writes a value for people: members in their order, two spaces a

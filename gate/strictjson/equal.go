@@ -28,13 +28,37 @@ func Equal(a, b *Value) bool {
 		if len(a.Members) != len(b.Members) {
 			return false
 		}
-		// Names are unique, so equal sorted lists are equal sets; a linear
-		// search per member would let a large document stall the run.
-		x, y := sorted(a.Members), sorted(b.Members)
-		for i := range x {
-			if x[i].Name != y[i].Name || !Equal(&x[i].Value, &y[i].Value) {
-				return false
-			}
+		return equalMembers(a.Members, b.Members)
+	}
+	return true
+}
+
+func equalMembers(a, b []Member) bool {
+	for i := range a {
+		if a[i].Name != b[i].Name {
+			return equalSorted(sort(a), sort(b))
+		}
+	}
+	for i := range a {
+		if !Equal(&a[i].Value, &b[i].Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalSorted compares members whose order differs. Names are unique, so equal
+// sorted lists are equal sets; a search per member would let a large document
+// stall the run.
+func equalSorted(a, b []*Member) bool {
+	for i := range a {
+		if a[i].Name != b[i].Name {
+			return false
+		}
+	}
+	for i := range a {
+		if !Equal(&a[i].Value, &b[i].Value) {
+			return false
 		}
 	}
 	return true

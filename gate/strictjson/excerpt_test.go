@@ -69,3 +69,13 @@ func TestCompareNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestParseBoundsValues(t *testing.T) {
+	lim := Limits{Depth: 10, Bytes: 1000, Values: 3}
+	if _, err := Parse([]byte(`[1,{"a":2}]`), lim); err == nil || !err.(*SyntaxError).Limit {
+		t.Errorf("four values under a bound of three: %v", err)
+	}
+	if _, err := Parse([]byte(`[1,2]`), lim); err != nil {
+		t.Errorf("three values under a bound of three: %v", err)
+	}
+}

@@ -1,7 +1,9 @@
 package strictjson
 
 import (
+	"bytes"
 	"cmp"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -27,14 +29,12 @@ func appendNumber(dst []byte, lit string) []byte {
 // digits that read back the same, positional from 1e-4 up to 1e16, else with
 // an exponent of at least two digits, and always with a point or an exponent.
 func appendFloat(dst []byte, f float64) []byte {
-	sci := strconv.AppendFloat(nil, f, 'e', -1, 64)
-	exp, _ := strconv.Atoi(string(sci[strings.IndexByte(string(sci), 'e')+1:]))
-	if exp < -4 || exp >= 16 {
-		return append(dst, sci...)
+	if a := math.Abs(f); a != 0 && a < 1e-4 || a >= 1e16 {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
 	}
 	from := len(dst)
 	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-	if strings.IndexByte(string(dst[from:]), '.') < 0 {
+	if bytes.IndexByte(dst[from:], '.') < 0 {
 		dst = append(dst, ".0"...)
 	}
 	return dst
@@ -110,14 +110,16 @@ func (v *Value) Int64() (int64, bool) {
 		i, err := strconv.ParseInt(v.Text, 10, 64)
 		return i, err == nil
 	}
-	r := exact(v.Text)
-	if !r.IsInt() || !r.Num().IsInt64() {
+	f, err := strconv.ParseFloat(v.Text, 64)
+	// The upper bound, 2^63, is itself no int64.
+	if err != nil || f != math.Trunc(f) || f < math.MinInt64 || f >= -math.MinInt64 {
 		return 0, false
 	}
-	return r.Num().Int64(), true
+	return int64(f), true
 }
 
-// Float64 reads a number as binary64; an integer is rounded.
+// Float64 reads a number as binary64; an integer is rounded, and false says
+// that it is too large.
 func (v *Value) Float64() (float64, bool) {
 	if v.Kind != Number {
 		return 0, false

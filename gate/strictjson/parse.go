@@ -1,60 +1,43 @@
 package strictjson
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits bounds what Parse accepts.
+// Limits bounds what Parse accepts. A text over a limit is not malformed, it
+// is not examined: its [SyntaxError] says so.
 type Limits struct {
-	Depth int   // nesting of arrays and objects
-	Bytes int64 // size of the text
+	Depth  int   // nesting of arrays and objects
+	Bytes  int64 // size of the text
+	Values int   // how many values it may hold, all levels together; 0 does not limit them
 }
 
-// The limits of SPEC: a contract nests at most 256 deep; a judged document
-// 10,000, beyond which it is over a limit rather than malformed.
+// A contract nests at most 256 deep, a judged document 10,000. The values are
+// limited because one takes up to forty times the memory of its text ("0,"):
+// ten million are somewhat more than a gigabyte while they are read.
 var (
-	ContractLimits = Limits{Depth: 256, Bytes: 64 << 20}
-	DocumentLimits = Limits{Depth: 10_000, Bytes: 256 << 20}
+	ContractLimits = Limits{Depth: 256, Bytes: 64 << 20, Values: 1_000_000}
+	DocumentLimits = Limits{Depth: 10_000, Bytes: 256 << 20, Values: 10_000_000}
 )
-
-// Position is a place in a text: line and column count from 1, the column in
-// code points.
-type Position struct {
-	Line   int `json:"line"`
-	Column int `json:"column"`
-}
-
-func (p Position) String() string { return fmt.Sprintf("line %d, column %d", p.Line, p.Column) }
 
 // Document is a parsed text.
 type Document struct {
 	Root Value
-	src  []byte
+	src  string
+
+	once  sync.Once // builds marks
+	marks []Position
 }
 
 // Position gives the place of a byte offset in the source; the zero Position
 // for an offset that is not in it.
-func (d *Document) Position(off int) Position { return position(d.src, off) }
-
-func position(src []byte, off int) Position {
-	if off < 0 || off > len(src) {
-		return Position{}
-	}
-	before := src[:off]
-	line := 1 + bytes.Count(before, []byte{'\n'})
-	start := bytes.LastIndexByte(before, '\n') + 1
-	if start == 0 && bytes.HasPrefix(before, bom) {
-		start = len(bom)
-	}
-	return Position{Line: line, Column: 1 + utf8.RuneCount(before[start:])}
+func (d *Document) Position(off int) Position {
+	d.once.Do(func() { d.marks = mark(d.src) })
+	return place(d.src, d.marks, off)
 }
 
 // SyntaxError says why a text was refused, and where.
@@ -67,139 +50,281 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Position.String() + ": " + e.Reason }
 
-var bom = []byte("\xef\xbb\xbf")
-
-// Parse reads one JSON value that fills the whole text.
+// Parse reads one JSON value that fills the whole text. Its error is a
+// [*SyntaxError].
+//
+// It is written by hand rather than on a tokenizer because all that it is for
+// lies between the tokens: the exact place of a mistake, its name in plain
+// words, the digits of a number as written, and a nesting limit of our own. The
+// tests hold it against two other parsers.
 func Parse(src []byte, lim Limits) (*Document, error) {
 	if int64(len(src)) > lim.Bytes {
-		return nil, &SyntaxError{Reason: fmt.Sprintf("the text has %d bytes; at most %d are read", len(src), lim.Bytes), Limit: true}
+		return nil, &SyntaxError{Position: Position{1, 1}, Reason: fmt.Sprintf("the text has %d bytes; at most %d are read", len(src), lim.Bytes), Limit: true}
 	}
-	p := parser{src: src, lim: lim}
-	if bytes.HasPrefix(src, bom) {
-		p.base = len(bom)
+	// One copy: texts without escapes and numbers are parts of it.
+	p := parser{src: string(src), lim: lim}
+	root, err := p.document()
+	if err != nil {
+		return nil, err
 	}
-	p.dec = jsontext.NewDecoder(bytes.NewBuffer(src[p.base:]))
-	root, err := p.value(0)
-	if err == nil {
-		if _, err = p.dec.ReadToken(); err == io.EOF {
-			return &Document{Root: root, src: src}, nil
-		}
-		if err == nil {
-			err = p.failf(p.offset(), "there is something after the end of the JSON value")
-		}
-	}
-	return nil, p.explain(err)
+	return &Document{Root: root, src: p.src}, nil
 }
 
+// parser reads a text by recursive descent. The children of arrays and objects
+// wait on two stacks until their list can be allocated once, at its size.
 type parser struct {
-	src  []byte
-	base int // bytes skipped before the decoder's offset 0
-	dec  *jsontext.Decoder
-	lim  Limits
+	src     string
+	at      int // the next byte
+	lim     Limits
+	values  int
+	items   stack[Value]
+	members stack[Member]
+	content []byte // of a string with escapes, while it is read
 }
-
-func (p *parser) offset() int { return p.base + int(p.dec.InputOffset()) }
 
 func (p *parser) failf(off int, format string, args ...any) *SyntaxError {
-	return &SyntaxError{Position: position(p.src, off), Offset: off, Reason: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Position: place(p.src, nil, off), Offset: off, Reason: fmt.Sprintf(format, args...)}
 }
 
-// start is where the next token begins: after white space, ',' and ':'.
-func (p *parser) start() int {
-	off := p.offset()
-	for off < len(p.src) && strings.IndexByte(" \t\r\n,:", p.src[off]) >= 0 {
-		off++
-	}
-	return off
-}
-
-func (p *parser) value(depth int) (Value, error) {
-	at := p.start()
-	tok, err := p.dec.ReadToken()
-	if err != nil {
-		return Value{}, err
-	}
-	v := Value{Pos: at}
-	switch tok.Kind() {
-	case 'n':
-	case 't', 'f':
-		v.Kind, v.Bool = Bool, tok.Bool()
-	case '"':
-		v.Kind, v.Text = String, tok.String()
-	case '0':
-		v.Kind, v.Text = Number, tok.String()
-		if _, err := strconv.ParseFloat(v.Text, 64); err != nil && !isInteger(v.Text) {
-			return v, p.failf(at, "the number %s is too large for a binary64 number", clip(v.Text))
-		}
-	case '[':
-		v.Kind = Array
-		if err := p.deeper(at, depth); err != nil {
-			return v, err
-		}
-		for p.dec.PeekKind() != ']' {
-			item, err := p.value(depth + 1)
-			if err != nil {
-				return v, err
-			}
-			v.Items = append(v.Items, item)
-		}
-		_, err = p.dec.ReadToken()
-	case '{':
-		v.Kind = Object
-		if err := p.deeper(at, depth); err != nil {
-			return v, err
-		}
-		for p.dec.PeekKind() != '}' {
-			pos := p.start()
-			name, err := p.dec.ReadToken()
-			if err != nil {
-				return v, err
-			}
-			m := Member{Name: name.String(), Pos: pos}
-			if m.Value, err = p.value(depth + 1); err != nil {
-				return v, err
-			}
-			v.Members = append(v.Members, m)
-		}
-		_, err = p.dec.ReadToken()
-	}
-	return v, err
-}
-
-func (p *parser) deeper(at, depth int) error {
-	if depth < p.lim.Depth {
-		return nil
-	}
-	e := p.failf(at, "nested deeper than %d levels", p.lim.Depth)
+func (p *parser) overLimit(off int, format string, args ...any) *SyntaxError {
+	e := p.failf(off, format, args...)
 	e.Limit = true
 	return e
 }
 
-// explain turns the decoder's error into ours, with a place.
-func (p *parser) explain(err error) error {
-	var own *SyntaxError
-	if errors.As(err, &own) {
-		return own
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		if len(bytes.TrimSpace(p.src[p.base:])) == 0 {
-			return p.failf(p.base, "the text is empty; a JSON value was expected")
+// next skips white space and gives the byte that follows; ok is false at the end.
+func (p *parser) next() (c byte, ok bool) {
+	for ; p.at < len(p.src); p.at++ {
+		switch c = p.src[p.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c, true
 		}
-		return p.failf(len(p.src), "the text ends in the middle of a JSON value")
 	}
-	var syn *jsontext.SyntacticError
-	if !errors.As(err, &syn) {
-		return p.failf(p.offset(), "%v", err)
+	return 0, false
+}
+
+func (p *parser) document() (Value, error) {
+	if utf16(p.src) {
+		return Value{}, p.failf(0, "the text is UTF-16 or UTF-32; JSON is UTF-8: save the file as UTF-8")
 	}
-	off := p.base + int(syn.ByteOffset)
-	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return p.failf(off, "duplicate member name %s", clip(string(syn.JSONPointer.LastToken())))
+	if strings.HasPrefix(p.src, bom) {
+		p.at = len(bom)
 	}
-	reason := syn.Err.Error()
-	limit := strings.Contains(reason, "depth")
-	e := p.failf(off, "%s", strings.TrimPrefix(reason, "jsontext: "))
-	e.Limit = limit
-	return e
+	if _, ok := p.next(); !ok {
+		return Value{}, p.failf(0, "the text is empty; a JSON value was expected")
+	}
+	root, err := p.value(0)
+	if err != nil {
+		return root, err
+	}
+	if c, ok := p.next(); ok {
+		if c == '/' || c == '#' {
+			return root, p.unexpected("")
+		}
+		return root, p.failf(p.at, "there is something after the end of the JSON value")
+	}
+	return root, nil
+}
+
+// utf16 recognises the byte order marks, and ASCII with NUL bytes between.
+func utf16(s string) bool {
+	nul := func(i int) bool { return s[i] == 0 }
+	return strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.HasPrefix(s, "\x00\x00\xfe\xff") ||
+		len(s) >= 4 && nul(0) != nul(1) && nul(0) == nul(2) && nul(1) == nul(3)
+}
+
+// value reads a value that begins at the next byte, which must not be white space.
+func (p *parser) value(depth int) (v Value, err error) {
+	v.Pos = p.at
+	if p.values++; p.values > p.lim.Values && p.lim.Values > 0 {
+		return v, p.overLimit(p.at, "the text holds more than %d values", p.lim.Values)
+	}
+	switch c := p.src[p.at]; {
+	case c == '"':
+		v.Kind = String
+		v.Text, err = p.text()
+	case c == '{':
+		v.Kind = Object
+		v.Members, err = p.object(depth)
+	case c == '[':
+		v.Kind = Array
+		v.Items, err = p.array(depth)
+	case c == '-' || '0' <= c && c <= '9':
+		v.Kind = Number
+		v.Text, err = p.number()
+	case p.literal("null"):
+	case p.literal("true"):
+		v.Kind, v.Bool = Bool, true
+	case p.literal("false"):
+		v.Kind = Bool
+	default:
+		err = p.unexpected("where a value is expected")
+	}
+	return v, err
+}
+
+// literal reads a word unless it goes on as another one.
+func (p *parser) literal(word string) bool {
+	if !strings.HasPrefix(p.src[p.at:], word) || len(p.word()) != len(word) {
+		return false
+	}
+	p.at += len(word)
+	return true
+}
+
+// enter begins an array or object: it checks the nesting and skips the bracket.
+func (p *parser) enter(depth int) error {
+	if depth >= p.lim.Depth {
+		return p.overLimit(p.at, "nested deeper than %d levels", p.lim.Depth)
+	}
+	p.at++
+	return nil
+}
+
+func (p *parser) array(depth int) ([]Value, error) {
+	open, base := p.at, p.items.n
+	if err := p.enter(depth); err != nil {
+		return nil, err
+	}
+	for more := false; ; more = true {
+		if end, err := p.separator(open, ']', more); end || err != nil {
+			return p.items.popFrom(base), err
+		}
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		p.items.push(v)
+	}
+}
+
+func (p *parser) object(depth int) ([]Member, error) {
+	open, base := p.at, p.members.n
+	if err := p.enter(depth); err != nil {
+		return nil, err
+	}
+	var names nameSet
+	for more := false; ; more = true {
+		if end, err := p.separator(open, '}', more); end || err != nil {
+			return p.members.popFrom(base), err
+		}
+		m := Member{Pos: p.at}
+		var err error
+		if m.Name, err = p.name(); err != nil {
+			return nil, err
+		}
+		if !names.add(m.Name) {
+			return nil, p.failf(m.Pos, "duplicate member name %s", clip(m.Name))
+		}
+		if err := p.colon(); err != nil {
+			return nil, err
+		}
+		if m.Value, err = p.value(depth + 1); err != nil {
+			return nil, err
+		}
+		p.members.push(m)
+	}
+}
+
+// separator moves to the next element or member of what began at open: over a
+// comma when there was one before. It says whether the closing bracket came.
+func (p *parser) separator(open int, closing byte, more bool) (end bool, err error) {
+	c, ok := p.next()
+	switch {
+	case !ok:
+		return false, p.endless(open)
+	case c == closing:
+		p.at++
+		return true, nil
+	case !more:
+		return false, nil
+	case c != ',':
+		return false, p.unexpected(fmt.Sprintf(`where "," or "%c" is expected`, closing))
+	}
+	comma := p.at
+	p.at++
+	switch c, ok = p.next(); {
+	case !ok:
+		return false, p.endless(open)
+	case c == closing:
+		return false, p.failf(comma, `a comma must not stand before the closing "%c"`, closing)
+	}
+	return false, nil
+}
+
+// endless is the error of a text that ends inside what began at open.
+func (p *parser) endless(open int) error {
+	what := "array"
+	if p.src[open] == '{' {
+		what = "object"
+	}
+	return p.failf(len(p.src), "the text ends before the %s that begins at %s is closed", what, place(p.src, nil, open))
+}
+
+func (p *parser) name() (string, error) {
+	if p.src[p.at] == '"' {
+		return p.text()
+	}
+	if word := p.word(); word != "" {
+		return "", p.failf(p.at, "the member name %s must be in double quotes", clip(word))
+	}
+	return "", p.unexpected("where a member name in double quotes is expected")
+}
+
+// colon moves over the colon behind a name, to the first byte of the value.
+func (p *parser) colon() error {
+	c, ok := p.next()
+	if ok && c != ':' {
+		return p.unexpected(`where ":" is expected after the member name`)
+	}
+	if ok {
+		p.at++
+		_, ok = p.next()
+	}
+	if !ok {
+		return p.failf(p.at, "the text ends in the middle of a member")
+	}
+	return nil
+}
+
+// unexpected names what stands at the next byte and does not belong there.
+func (p *parser) unexpected(where string) error {
+	rest := p.src[p.at:]
+	word := p.word()
+	r, size := utf8.DecodeRuneInString(rest)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return p.invalidUTF8()
+	case rest[0] == '/' || rest[0] == '#':
+		return p.failf(p.at, "a comment: JSON has none")
+	case rest[0] == '\'':
+		return p.failf(p.at, `unexpected "'" %s: texts stand in double quotes`, where)
+	case rest[0] == '+':
+		return p.failf(p.at, `unexpected "+" %s: a number has no plus sign before it`, where)
+	case rest[0] == '.' && len(rest) > 1 && isDigit(rest[1]):
+		return p.failf(p.at, `unexpected "." %s: a number has a digit before its point`, where)
+	case word != "":
+		return p.failf(p.at, "unexpected %s %s%s", clip(word), where, meant(word))
+	case strings.HasPrefix(rest, bom):
+		return p.failf(p.at, "unexpected byte order mark %s: one may stand at the start of the text", where)
+	case r < ' ':
+		return p.failf(p.at, "unexpected control character U+%04X %s", r, where)
+	}
+	return p.failf(p.at, "unexpected %s %s", clip(string(r)), where)
+}
+
+// meant proposes the JSON word for what other languages write.
+func meant(word string) string {
+	switch strings.ToLower(word) {
+	case "true", "false", "null":
+		return ": write " + strings.ToLower(word)
+	case "none", "nil", "undefined":
+		return ": write null"
+	case "nan", "inf", "infinity":
+		return ": JSON has no such number"
+	}
+	return ""
 }
 
 // clip shortens a text of the source for a message, and quotes it.
