@@ -86,6 +86,9 @@ type Query struct {
 	SQL        string
 	Parameters []strictjson.Value // null, boolean, number, string
 	MaxRows    int                // more than this is a LimitExceeded
+	// Count says that rows beyond MaxRows, or beyond the bound on the size of
+	// an answer, are counted instead: Rows holds the first ones, Total them all.
+	Count bool
 }
 
 // RowSet is the answer of a query: column names in order, and per row one
@@ -93,6 +96,7 @@ type Query struct {
 type RowSet struct {
 	Columns []string
 	Rows    [][]strictjson.Value
+	Total   int64 // how many rows the query gave; more than len(Rows) only with Count
 }
 
 // QueryError is why a query gave no rows.
@@ -100,6 +104,7 @@ type QueryError struct {
 	Status record.Status // Fail: examined and false (no such table, not a database); Broken: the query itself is wrong; Inconclusive
 	Code   fault.Code    // "" with Fail
 	Reason string
+	Fix    string // "" for the code's own
 }
 
 func (e *QueryError) Error() string { return e.Reason }
@@ -214,7 +219,7 @@ func From(err error) Outcome {
 	case errors.As(err, &qe) && qe.Status == record.Fail:
 		return Failed("%s", qe.Reason)
 	case errors.As(err, &qe):
-		return problem(qe.Status, qe.Code, "", "%s", qe.Reason)
+		return problem(qe.Status, qe.Code, qe.Fix, "%s", qe.Reason)
 	case errors.As(err, &xe):
 		return Unable(xe.Code, "", "%s", xe.Reason)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
