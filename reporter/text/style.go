@@ -1,0 +1,113 @@
+package text
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Style says how text may look where it goes. The zero Style is for a pipe in
+// an ASCII locale: no colour, no line breaks of ours.
+type Style struct {
+	Width   int  // columns to wrap at; 0: never wrap
+	Color   bool // ANSI colours may be used
+	Unicode bool // the locale can show more than ASCII
+	Live    bool // a terminal, where a line can be drawn over
+}
+
+// Lines are wrapped between these widths: under minWidth a table is no table
+// any more, over maxWidth the eye loses its line.
+const (
+	minWidth = 40
+	maxWidth = 120
+)
+
+// Detect gives the style for an output stream and an environment: colour only
+// on a terminal (unless CLICOLOR_FORCE asks for it, never against NO_COLOR or a
+// dumb terminal), symbols only in a UTF-8 locale.
+func Detect(out any, env func(string) string) Style {
+	s := Style{Unicode: utf8Locale(env)}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.Live = env("TERM") != "dumb"
+		s.Width = maxWidth
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			s.Width = min(max(columns, minWidth), maxWidth)
+		}
+	}
+	s.Color = s.Live && env("CLICOLOR") != "0"
+	if force := env("CLICOLOR_FORCE"); force != "" && force != "0" {
+		s.Color = true
+	}
+	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
+		s.Color = false
+	}
+	return s
+}
+
+// utf8Locale looks at the variables in the order in which POSIX ranks them.
+// Where none is set, as in most containers and CI jobs, UTF-8 is taken: their
+// logs are shown by browsers.
+func utf8Locale(env func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(env(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return true
+}
+
+// tone is what a piece of text is, for its colour.
+type tone string
+
+const (
+	plainTone tone = ""
+	good      tone = "32"   // green
+	bad       tone = "31"   // red
+	unsure    tone = "33"   // yellow
+	broken    tone = "35"   // magenta
+	faint     tone = "2"    // what may be skipped
+	strong    tone = "1"    // a heading
+	goodBig   tone = "1;32" // the verdict line
+	badBig    tone = "1;31"
+	unsureBig tone = "1;33"
+	brokenBig tone = "1;35"
+)
+
+// paint colours a piece of text that is safe to print already.
+func (s Style) paint(t tone, text string) string {
+	if !s.Color || t == plainTone || text == "" {
+		return text
+	}
+	return "\x1b[" + string(t) + "m" + text + "\x1b[0m"
+}
+
+// pick gives the symbol of a Unicode locale, or its ASCII stand-in.
+func (s Style) pick(symbol, ascii string) string {
+	if s.Unicode {
+		return symbol
+	}
+	return ascii
+}
+
+// fit makes text of ours and of the world showable: in an ASCII locale, what is
+// not ASCII is written as an escape or by its nearest sign.
+func (s Style) fit(text string) string {
+	if s.Unicode || plain(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r == '…':
+			b.WriteString("...")
+		case r == '·':
+			b.WriteByte('-')
+		default:
+			b.WriteString(asciiRune(r))
+		}
+	}
+	return b.String()
+}
