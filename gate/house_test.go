@@ -1,0 +1,366 @@
+package gate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/verdictgate/verdictgate/checks"
+	"github.com/verdictgate/verdictgate/gate/fault"
+)
+
+// The walls of the house. Each one says why it stands; a change that must
+// move a wall moves it here, in the open.
+
+const module = "github.com/verdictgate/verdictgate"
+
+// floors are the rooms from the lowest up. A room may import rooms of lower
+// floors only: so there is one direction to read the code in, and no room can
+// come to depend on what uses it.
+var floors = [][]string{
+	{"gate/fault"},
+	{"gate/strictjson"},
+	{"gate/secret"},
+	{"gate/record", "gate/contract"},
+	{"gate/check", "gate/match", "gate/verdict"},
+	{"gate/roots", "gate/sqlread", "gate/source"},
+	{"gate/plan", "gate/bundle"},
+	{"gate/worker"},
+	{"gate"},
+}
+
+// beside are the rooms that are no floor of the spine, with what each may
+// import of the module.
+var beside = map[string][]string{
+	// A check reaches the world through its Pass alone; match and sqlread are
+	// there for their vocabulary, to validate parameters with.
+	"checks/*": {"gate/fault", "gate/strictjson", "gate/record", "gate/check", "gate/match", "gate/sqlread"},
+	"checks":   {"gate/check", "checks/*"},
+	// The harness of check authors is built from the real rooms, so that a case
+	// meets what a run meets.
+	"gate/check/checktest": {"gate/fault", "gate/strictjson", "gate/record", "gate/check", "gate/roots", "gate/sqlread", "gate/contract", "gate/plan"},
+	// A reporter shows what was read back. It can reach nothing that judges.
+	"reporter":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
+	"reporter/*": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},
+	"cmd/*":      {"gate", "gate/*", "checks", "reporter", "reporter/*"},
+	"scripts/*":  {},
+}
+
+func TestHouseFloors(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		may, ok := allowed(room)
+		if !ok {
+			t.Errorf("%s is a new room: give it a floor in this file", room)
+			continue
+		}
+		for _, imported := range p.Imports {
+			inner, ours := strings.CutPrefix(imported, module+"/")
+			if ours && !slices.ContainsFunc(may, func(pattern string) bool { return matches(pattern, inner) }) {
+				t.Errorf("%s imports %s, which is not below it", room, inner)
+			}
+		}
+	}
+}
+
+// allowed gives the patterns of the rooms that a room may import.
+func allowed(room string) ([]string, bool) {
+	var below []string
+	for _, floor := range floors {
+		if slices.Contains(floor, room) {
+			return below, true
+		}
+		below = append(below, floor...)
+	}
+	if may, ok := beside[room]; ok {
+		return may, true
+	}
+	may, ok := beside[path.Dir(room)+"/*"]
+	return may, ok
+}
+
+func matches(pattern, room string) bool {
+	ok, err := path.Match(pattern, room)
+	return err == nil && ok
+}
+
+// worldly are packages through which a check could reach the world past its
+// Pass, and so past the roots, the sandbox and the evidence.
+var worldly = []string{"os", "os/*", "io/ioutil", "net", "net/*", "syscall", "unsafe", "plugin", "path/filepath", "database/*", "golang.org/x/sys/*"}
+
+func TestHouseChecksReachTheWorldOnlyThroughThePass(t *testing.T) {
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(p.ImportPath, module+"/checks/") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if imported != "net/url" && slices.ContainsFunc(worldly, func(pattern string) bool { return matches(pattern, imported) }) {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// processCalls start or signal processes. They stand in two rooms: worker,
+// which contains what it starts, and source, which starts git.
+var processCalls = []string{
+	"os.StartProcess", "os.FindProcess",
+	"syscall.Exec", "syscall.ForkExec", "syscall.StartProcess", "syscall.Kill", "syscall.Wait4", "syscall.Syscall", "syscall.RawSyscall",
+	"unix.Exec", "unix.Kill", "unix.Wait4", "unix.Waitid", "unix.Prctl", "unix.Setrlimit", "unix.PidfdOpen", "unix.PidfdSendSignal", "unix.Unshare",
+	"unix.Syscall", "unix.RawSyscall",
+}
+
+func TestHouseProcessesAreStartedInTwoRooms(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test || f.in("gate/worker", "gate/source", "gate/check/checktest", "scripts/bench") {
+			continue
+		}
+		for _, spec := range f.syntax.Imports {
+			if spec.Path.Value == `"os/exec"` {
+				t.Errorf("%s imports os/exec", f.at(spec))
+			}
+		}
+		f.calls(func(at ast.Node, name string) {
+			if slices.Contains(processCalls, name) {
+				t.Errorf("%s calls %s", f.at(at), name)
+			}
+		})
+	}
+}
+
+// TestHouseSource holds what each file must not do.
+func TestHouseSource(t *testing.T) {
+	for _, f := range sources(t) {
+		f.calls(func(at ast.Node, name string) {
+			// A sleep is a guess about a machine that is busy today.
+			if name == "time.Sleep" {
+				t.Errorf("%s calls time.Sleep: wait for an event, not for a time", f.at(at))
+			}
+			// A test that can skip itself is green where it should be red.
+			if _, method, _ := strings.Cut(name, "."); f.test && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method) {
+				t.Errorf("%s calls %s: install what is missing", f.at(at), name)
+			}
+			// Only main knows that it is a program; anything else may be run in a test.
+			if name == "os.Exit" && f.name != "cmd/gate/main.go" && !f.test && !f.in("scripts/bench") {
+				t.Errorf("%s calls os.Exit", f.at(at))
+			}
+		})
+		for _, d := range f.syntax.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			// What init does is done in every process, the worker's too, and in an
+			// order that nobody sees.
+			if fn.Name.Name == "init" && fn.Recv == nil {
+				t.Errorf("%s is an init function", f.at(fn))
+			}
+			if n := f.lines(fn); n > maxFunctionLines {
+				t.Errorf("%s: %s has %d lines, at most %d fit a reader", f.at(fn), fn.Name.Name, n, maxFunctionLines)
+			}
+			if n := fn.Type.Params.NumFields(); n > maxParameters && !f.test {
+				t.Errorf("%s: %s has %d parameters; more than %d are a struct", f.at(fn), fn.Name.Name, n, maxParameters)
+			}
+		}
+	}
+}
+
+const (
+	maxFunctionLines = 80
+	maxParameters    = 5
+)
+
+// TestHousePackagesSayWhatTheyAre: the package comment is where a reader
+// starts, and a name that says nothing gathers everything.
+func TestHousePackagesSayWhatTheyAre(t *testing.T) {
+	for _, p := range packages(t) {
+		if len(p.Doc) < 20 {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+		if slices.Contains([]string{"util", "utils", "helper", "helpers", "common", "base", "misc"}, p.Name) {
+			t.Errorf("%s: the name says nothing", p.ImportPath)
+		}
+	}
+}
+
+func TestHouseCheckTypesAreSortedAndWhole(t *testing.T) {
+	var names []string
+	for _, c := range checks.All() {
+		names = append(names, c.Name)
+		if c.Doc == "" || c.Since < 1 {
+			t.Errorf("%s lacks its documentation or its version", c.Name)
+		}
+		for _, section := range []string{"# Parameters", "# Fails", "# Inconclusive", "# Example"} {
+			if !strings.Contains(c.Doc, "\n"+section+"\n") {
+				t.Errorf("%s: its package comment has no section %q", c.Name, section)
+			}
+		}
+	}
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("checks.All is not sorted by name, without doubles: %q", names)
+	}
+	var folders []string
+	for _, p := range packages(t) {
+		if folder, ok := strings.CutPrefix(p.ImportPath, module+"/checks/"); ok {
+			folders = append(folders, folder)
+		}
+	}
+	if slices.Sort(folders); !slices.Equal(folders, names) {
+		t.Errorf("checks.All lists %q, the folders are %q", names, folders)
+	}
+}
+
+// TestHouseCodesAreComplete: a code that stands in no table is a code that
+// nobody can look up.
+func TestHouseCodesAreComplete(t *testing.T) {
+	var declared []string
+	for _, f := range sources(t) {
+		if f.name != "gate/fault/fault.go" {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if ident, typed := specType(spec, ok); typed && ident.Name == "Code" {
+				value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				declared = append(declared, value)
+			}
+			return true
+		})
+	}
+	var listed []string
+	for _, i := range fault.Codes() {
+		listed = append(listed, string(i.Code))
+		if i.Meaning == "" || i.Mend == "" {
+			t.Errorf("%s has no meaning or no mend", i.Code)
+		}
+	}
+	if len(declared) == 0 || !slices.Equal(declared, listed) {
+		t.Errorf("declared are %q\nfault.Codes lists %q", declared, listed)
+	}
+}
+
+func specType(spec *ast.ValueSpec, ok bool) (*ast.Ident, bool) {
+	if !ok || len(spec.Values) != 1 {
+		return nil, false
+	}
+	ident, ok := spec.Type.(*ast.Ident)
+	return ident, ok
+}
+
+// packageInfo is what `go list` says of a package.
+type packageInfo struct {
+	ImportPath, Name, Doc string
+	Imports               []string
+}
+
+// packages lists the packages of the module, once.
+func packages(t *testing.T) []packageInfo {
+	t.Helper()
+	all, err := listPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var listPackages = sync.OnceValues(func() ([]packageInfo, error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc,Imports", "./...")
+	cmd.Dir = ".."
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var all []packageInfo
+	for d := json.NewDecoder(strings.NewReader(string(text))); d.More(); {
+		var p packageInfo
+		if err := d.Decode(&p); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+})
+
+// sourceFile is a parsed Go file of the module.
+type sourceFile struct {
+	name   string // relative to the root, '/'-separated
+	test   bool
+	syntax *ast.File
+	set    *token.FileSet
+}
+
+func sources(t *testing.T) []sourceFile {
+	t.Helper()
+	all, err := parseSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parseSources = sync.OnceValues(func() ([]sourceFile, error) {
+	var all []sourceFile
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := d.Name()
+		if d.IsDir() && (base == "testdata" || base == "bin" || base == "peers" || (strings.HasPrefix(base, ".") && base != "..")) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(base, ".go") {
+			return nil
+		}
+		set := token.NewFileSet()
+		syntax, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		relative := strings.TrimPrefix(filepath.ToSlash(name), "../")
+		all = append(all, sourceFile{name: relative, test: strings.HasSuffix(base, "_test.go"), syntax: syntax, set: set})
+		return nil
+	})
+	return all, err
+})
+
+func (f sourceFile) in(rooms ...string) bool { return slices.Contains(rooms, path.Dir(f.name)) }
+
+func (f sourceFile) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", f.name, f.set.Position(n.Pos()).Line)
+}
+
+func (f sourceFile) lines(n ast.Node) int {
+	return f.set.Position(n.End()).Line - f.set.Position(n.Pos()).Line + 1
+}
+
+// calls visits every call of the form name.name.
+func (f sourceFile) calls(visit func(at ast.Node, name string)) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		selector, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if left, ok := selector.X.(*ast.Ident); ok {
+			visit(call, left.Name+"."+selector.Sel.Name)
+		}
+		return true
+	})
+}
