@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
@@ -45,3 +46,17 @@ func ReadJSON(ctx context.Context, files Files, p Path) (*strictjson.Document, *
 // File is the path as a finding names it: without a leading "./", and the
 // bytes of a name that is not UTF-8 made visible.
 func (p Path) File() string { return Show(path.Clean(string(p))) }
+
+// MaxValue is how much of a JSON value stands in a result. What is larger is
+// shown by its beginning, for a result must stay readable.
+const MaxValue = 4 << 10
+
+// Observable is a JSON value as a result holds it: itself, or when it is large
+// its kind and its beginning.
+func Observable(v *strictjson.Value) any {
+	text, cut := strictjson.Excerpt(v, MaxValue)
+	if !cut {
+		return *v
+	}
+	return map[string]any{"type": v.Kind.String(), "excerpt": text, "note": fmt.Sprintf("larger than %d bytes; this is the beginning", MaxValue)}
+}

@@ -1,0 +1,365 @@
+package jsonschema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// base is where the contract's schema lies for the resolution of references.
+// It is hierarchical, so that a relative "$ref" resolves to something beside
+// it, which there is not; and its scheme is one that nothing loads.
+const base = "contract:///schema.json"
+
+// nothing is the loader of the product: no reference is ever fetched, neither
+// from the network nor from a file.
+type nothing struct{}
+
+func (nothing) Load(string) (any, error) {
+	return nil, errors.New("nothing outside the contract is ever fetched")
+}
+
+// compiled is a schema that is ready to validate.
+type compiled struct {
+	schema *jsonschema.Schema
+
+	// The library knows no context. Its one hook that runs at every step of a
+	// validation is an extension, and the extension belongs to the compiled
+	// schema, so one validation at a time uses it.
+	mu   sync.Mutex
+	stop *stopper
+}
+
+// compile compiles the schema at n and reports what is wrong with it.
+func compile(n strictjson.Node, loader jsonschema.URLLoader) *compiled {
+	before := len(n.Report.Problems)
+	unsafeNumbers(n)
+	if len(n.Report.Problems) > before {
+		return nil
+	}
+	doc := instance(n.Value)
+	// An extension makes the library hold a schema against a part of its
+	// metaschema only. So the schema is compiled as it is first, to find
+	// what is wrong with it, and then once more for use.
+	plain, err := newCompiler(loader, doc)
+	if err == nil {
+		var s *jsonschema.Schema
+		if s, err = plain.Compile(base); err == nil {
+			if at := circle(s); at != "" {
+				place(n, at).Problemf("", "the schema refers to itself in a circle, at %s, without going into the document", shortURL(at))
+				return nil
+			}
+		}
+	}
+	if err != nil {
+		explain(n, err)
+		return nil
+	}
+	stop := new(stopper)
+	c, err := newCompiler(loader, doc)
+	if err == nil {
+		c.RegisterVocabulary(stop.vocabulary())
+		c.AssertVocabs()
+		var s *jsonschema.Schema
+		if s, err = c.Compile(base); err == nil {
+			return &compiled{schema: s, stop: stop}
+		}
+	}
+	explain(n, err)
+	return nil
+}
+
+func newCompiler(loader jsonschema.URLLoader, doc any) (*jsonschema.Compiler, error) {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.UseLoader(loader)
+	return c, c.AddResource(base, doc)
+}
+
+// validate gives what is wrong with a document, in the order of the places. It
+// ends with the context's error when that ends first.
+func (c *compiled) validate(ctx context.Context, doc any) (found []violation, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stop.ctx = ctx
+	defer func() {
+		c.stop.ctx = nil
+		if r := recover(); r != nil {
+			s, ok := r.(stopped)
+			if !ok {
+				panic(r)
+			}
+			found, err = nil, s.err
+		}
+	}()
+	if err := c.schema.Validate(doc); err != nil {
+		var invalid *jsonschema.ValidationError
+		if !errors.As(err, &invalid) {
+			return nil, err
+		}
+		return violations(invalid), nil
+	}
+	return nil, ctx.Err()
+}
+
+// stopper is an extension that asserts nothing and ends a validation whose
+// context is over. The library returns no error of ours, so it ends by a panic
+// that [compiled.validate] catches.
+type stopper struct{ ctx context.Context }
+
+type stopped struct{ err error }
+
+func (s *stopper) vocabulary() *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL:     "urn:verdictgate:stopper",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) { return s, nil },
+	}
+}
+
+// Validate is called at every pair of a subschema and a value.
+func (s *stopper) Validate(*jsonschema.ValidatorContext, any) {
+	if err := s.ctx.Err(); err != nil {
+		panic(stopped{err})
+	}
+}
+
+// counts are the keywords whose value the library keeps in an int.
+var counts = []string{"maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "maxContains", "minContains"}
+
+// maxCount is the largest value of such a keyword that is taken: far more than
+// any document has, and far from where an int wraps around.
+const maxCount = 1 << 53
+
+// unsafeNumbers reports numbers that the library would compute wrongly or not
+// in time: very long ones, and counts that an int does not hold.
+func unsafeNumbers(n strictjson.Node) {
+	if n.Kind == strictjson.Number && longNumber(n.Value) != nil {
+		n.Problemf("", "a number of a schema has at most %d digits", maxDigits)
+	}
+	for i := range n.Items {
+		unsafeNumbers(n.Item(i))
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+		if m.Value.Kind == strictjson.Number && slices.Contains(counts, m.Name) && strictjson.CompareNumbers(m.Value.Text, fmt.Sprint(maxCount)) > 0 {
+			at.Problemf("", "%s is at most %d", m.Name, maxCount)
+		}
+		unsafeNumbers(at)
+	}
+}
+
+// explain reports why a schema does not compile, at its place in the contract.
+func explain(n strictjson.Node, err error) {
+	var (
+		invalid *jsonschema.SchemaValidationError
+		load    *jsonschema.LoadURLError
+		regex   *jsonschema.InvalidRegexError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		var detail *jsonschema.ValidationError
+		if !errors.As(invalid.Err, &detail) {
+			n.Problemf("", "no valid schema: %v", invalid.Err)
+			return
+		}
+		root := place(n, invalid.URL)
+		for _, v := range violations(detail) {
+			_, at, _ := v.at.Find(root.Value)
+			fix := ""
+			if strings.Contains(v.message, "regex") {
+				fix = linearTime
+			}
+			descend(root, at).Problemf(fix, "no valid schema: %s", v.message)
+		}
+	case errors.As(err, &load):
+		for _, at := range mentions(n, load.URL, "$schema") {
+			at.Problemf("Name http://json-schema.org/draft-07/schema#, https://json-schema.org/draft/2020-12/schema or another published draft, or leave it out for 2020-12.",
+				"$schema %q is no known draft", clip(at.Text, maxMessage))
+			return
+		}
+		at := first(mentions(n, load.URL, "$ref", "$dynamicRef", "$recursiveRef"), n)
+		at.Problemf("Copy what is referred to into $defs (definitions before 2019-09) and refer to it there.",
+			"the reference to %s leads out of the schema; nothing is ever fetched", shortURL(load.URL))
+	case errors.As(err, &regex):
+		place(n, regex.URL).Problemf(linearTime, "%q is no RE2 pattern: %v", clip(regex.Regex, maxMessage), regex.Err)
+	default:
+		explainReference(n, err)
+	}
+}
+
+const linearTime = "Patterns are RE2: they run in linear time, and so have no lookahead, lookbehind or backreference."
+
+func explainReference(n strictjson.Node, err error) {
+	var (
+		nowhere  *jsonschema.JSONPointerNotFoundError
+		noAnchor *jsonschema.AnchorNotFoundError
+		target   string
+	)
+	switch {
+	case errors.As(err, &nowhere):
+		target = nowhere.URL
+	case errors.As(err, &noAnchor):
+		target = noAnchor.Reference
+	default:
+		n.Problemf("", "the schema does not compile: %s", clip(strings.ReplaceAll(err.Error(), base, ""), maxMessage))
+		return
+	}
+	at := first(mentions(n, target, "$ref", "$dynamicRef", "$recursiveRef"), n)
+	at.Problemf("", "the reference to %s leads nowhere", shortURL(target))
+}
+
+// mentions finds the members of those names whose text is a reference to the
+// address: the library reports addresses, a person looks for places.
+func mentions(n strictjson.Node, address string, names ...string) []strictjson.Node {
+	var out []strictjson.Node
+	for i := range n.Items {
+		out = append(out, mentions(n.Item(i), address, names...)...)
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+		if m.Value.Kind == strictjson.String && slices.Contains(names, m.Name) && refersTo(m.Value.Text, address) {
+			out = append(out, at)
+		}
+		out = append(out, mentions(at, address, names...)...)
+	}
+	return out
+}
+
+// refersTo says whether a reference can have resolved to an address: it is its
+// end, as it is written or without its fragment or escapes.
+func refersTo(ref, address string) bool {
+	whole, err := url.PathUnescape(address)
+	if err != nil {
+		whole = address
+	}
+	bare, _, _ := strings.Cut(ref, "#")
+	return ref != "" && (strings.HasSuffix(address, ref) || strings.HasSuffix(whole, ref)) ||
+		bare != "" && strings.HasSuffix(address, bare)
+}
+
+func first(found []strictjson.Node, otherwise strictjson.Node) strictjson.Node {
+	if len(found) > 0 {
+		return found[0]
+	}
+	return otherwise
+}
+
+// place gives the node of a part of the schema that the library names by its
+// address, as far as it leads.
+func place(n strictjson.Node, address string) strictjson.Node {
+	_, fragment, _ := strings.Cut(address, "#")
+	if text, err := url.PathUnescape(fragment); err == nil {
+		if at, err := strictjson.ParsePointer(text); err == nil && strings.HasPrefix(address, base) {
+			_, deepest, _ := at.Find(n.Value)
+			return descend(n, deepest)
+		}
+	}
+	return n
+}
+
+// descend gives the node at a pointer that leads somewhere.
+func descend(n strictjson.Node, at strictjson.Pointer) strictjson.Node {
+	v, deepest, _ := at.Find(n.Value)
+	return strictjson.Node{Value: v, Pointer: n.Pointer + deepest.String(), Report: n.Report}
+}
+
+// shortURL writes an address as the contract would.
+func shortURL(address string) string {
+	short := strings.TrimPrefix(strings.TrimPrefix(address, base), "contract:///")
+	return fmt.Sprintf("%q", clip(short, maxMessage))
+}
+
+// circle finds a subschema that leads back to itself without going into the
+// document: validating with it would never end. References that are resolved
+// only while validating are not followed; the library stops at theirs.
+func circle(s *jsonschema.Schema) string {
+	const open, done = 1, 2
+	state := map[*jsonschema.Schema]int{}
+	var visit func(s *jsonschema.Schema) string
+	visit = func(s *jsonschema.Schema) string {
+		switch {
+		case s == nil || state[s] == done:
+			return ""
+		case state[s] == open:
+			return s.Location
+		}
+		state[s] = open
+		for _, next := range inPlace(s) {
+			if at := visit(next); at != "" {
+				return at
+			}
+		}
+		state[s] = done
+		return ""
+	}
+	var at string
+	walk(s, func(s *jsonschema.Schema) {
+		if at == "" {
+			at = visit(s)
+		}
+	})
+	return at
+}
+
+// inPlace gives the subschemas that are applied to the same value.
+func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+	for _, d := range s.DependentSchemas {
+		out = append(out, d)
+	}
+	for _, d := range s.Dependencies {
+		if d, ok := d.(*jsonschema.Schema); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// inside gives the subschemas that are applied to parts of the value.
+func inside(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := slices.Concat([]*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema}, s.PrefixItems)
+	for _, p := range s.Properties {
+		out = append(out, p)
+	}
+	for _, p := range s.PatternProperties {
+		out = append(out, p)
+	}
+	for _, x := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
+		switch x := x.(type) {
+		case *jsonschema.Schema:
+			out = append(out, x)
+		case []*jsonschema.Schema:
+			out = append(out, x...)
+		}
+	}
+	if s.DynamicRef != nil {
+		out = append(out, s.DynamicRef.Ref)
+	}
+	return append(out, s.RecursiveRef)
+}
+
+// walk visits every subschema once.
+func walk(root *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+	seen := map[*jsonschema.Schema]bool{nil: true}
+	for todo := []*jsonschema.Schema{root}; len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		visit(s)
+		todo = append(append(todo, inPlace(s)...), inside(s)...)
+	}
+}
