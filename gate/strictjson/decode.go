@@ -42,17 +42,41 @@ func (n Node) Problemf(fix, format string, args ...any) {
 }
 
 // Member gives the node of a member of an object; where it is missing, the
-// node of the object itself, so that a problem still has a place.
+// node of the object itself, so that a problem still has a place. It searches
+// the object: to visit all members use [Node.MemberAt].
 func (n Node) Member(name string) Node {
 	if v := n.Value.Get(name); v != nil {
-		return Node{Value: v, Pointer: n.Pointer + Pointer{name}.String(), Report: n.Report}
+		return Node{Value: v, Pointer: n.below(name), Report: n.Report}
 	}
 	return n
 }
 
+// MemberAt gives the node of the i-th member of an object.
+func (n Node) MemberAt(i int) Node {
+	m := &n.Members[i]
+	return Node{Value: &m.Value, Pointer: n.below(m.Name), Report: n.Report}
+}
+
 // Item gives the node of an element of an array.
 func (n Node) Item(i int) Node {
-	return Node{Value: &n.Items[i], Pointer: n.Pointer + "/" + strconv.Itoa(i), Report: n.Report}
+	return Node{Value: &n.Items[i], Pointer: n.below(strconv.Itoa(i)), Report: n.Report}
+}
+
+// maxPointer is how long a node's pointer grows. Every node carries one, so
+// without a bound a single long name would be copied for each of the values
+// below it. The line and column of a problem stay exact.
+const maxPointer = 1024
+
+// below is the pointer of something directly below the node.
+func (n Node) below(token string) string {
+	const more = "/…"
+	switch {
+	case len(n.Pointer)+len(token) < maxPointer:
+		return n.Pointer + "/" + escapeToken(token)
+	case strings.HasSuffix(n.Pointer, more):
+		return n.Pointer
+	}
+	return n.Pointer + more
 }
 
 // Is reports a problem unless the value is of the kind.
@@ -69,41 +93,6 @@ type Decoder interface{ DecodeStrict(n Node) }
 // Schemer is a type that knows its own JSON Schema (2020-12).
 type Schemer interface{ JSONSchema() Value }
 
-// Field describes one member of an object that a struct is decoded from.
-// It is read from the struct's tags:
-//
-//	json:"path"        the member's name
-//	need:"yes"         it must be there
-//	default:"true"     its value when it is not (bool, int and string fields)
-//	doc:"…"            one line of documentation
-//	since:"2"          the first schema_version that knows it
-//	enum:"a b c"       the values that a string may have
-type Field struct {
-	Name    string
-	Need    bool
-	Default string
-	Doc     string
-	Since   int
-	Enum    []string
-	Type    reflect.Type
-	index   []int
-}
-
-// FieldsOf lists the members that struct type t is decoded from, in order.
-func FieldsOf(t reflect.Type) []Field {
-	var out []Field
-	for _, f := range reflect.VisibleFields(t) {
-		name := f.Tag.Get("json")
-		if f.Anonymous || name == "" || name == "-" {
-			continue
-		}
-		since, _ := strconv.Atoi(f.Tag.Get("since"))
-		out = append(out, Field{Name: name, Need: f.Tag.Get("need") == "yes", Default: f.Tag.Get("default"),
-			Doc: f.Tag.Get("doc"), Since: max(since, 1), Enum: strings.Fields(f.Tag.Get("enum")), Type: f.Type, index: f.Index})
-	}
-	return out
-}
-
 // Decode reads an object into the struct that into points to. What is wrong is
 // reported, all of it; the struct is complete only when nothing was.
 func Decode(n Node, what string, into any) {
@@ -114,7 +103,7 @@ func Decode(n Node, what string, into any) {
 	fields := FieldsOf(v.Type())
 	for _, m := range n.Members {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == m.Name })
-		at := Node{Value: &Value{Pos: m.Pos}, Pointer: n.Pointer + Pointer{m.Name}.String(), Report: n.Report}
+		at := Node{Value: &Value{Pos: m.Pos}, Pointer: n.below(m.Name), Report: n.Report}
 		if i < 0 {
 			at.Problemf(nearest(m.Name, fields), "%s has no member %s", what, clip(m.Name))
 		} else if n.Report.Version < fields[i].Since {
@@ -127,14 +116,18 @@ func Decode(n Node, what string, into any) {
 			if f.Need {
 				n.Problemf("", "%s lacks its member %q", what, f.Name)
 			} else if f.Default != "" {
-				setDefault(v.FieldByIndex(f.index), f.Default)
+				if err := setDefault(v.FieldByIndex(f.index), f.Default); err != nil {
+					panic(fmt.Sprintf("strictjson: %s.%s: %v", v.Type(), f.Name, err))
+				}
 			}
 			continue
 		}
-		decodeInto(Node{Value: member, Pointer: n.Pointer + Pointer{f.Name}.String(), Report: n.Report}, f, v.FieldByIndex(f.index))
+		at := Node{Value: member, Pointer: n.below(f.Name), Report: n.Report}
+		decodeInto(at, label{field: f.Name}, f.Enum, v.FieldByIndex(f.index))
 	}
 }
 
+// nearest says how to mend the name of an unknown member.
 func nearest(name string, fields []Field) string {
 	var all []string
 	for _, f := range fields {
@@ -148,6 +141,11 @@ func nearest(name string, fields []Field) string {
 func Nearest(name string, all []string) string {
 	best, at := "", 3
 	for _, known := range all {
+		// Names whose lengths differ by more are further apart than that; an
+		// unknown name may be as long as the document.
+		if apart := len(name) - len(known); apart >= at || -apart >= at {
+			continue
+		}
 		if d := distance(name, known); d < at {
 			best, at = known, d
 		}
@@ -183,103 +181,111 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-func setDefault(v reflect.Value, text string) {
-	switch v.Kind() {
-	case reflect.Bool:
-		v.SetBool(text == "true")
-	case reflect.String:
-		v.SetString(text)
-	case reflect.Int, reflect.Int64:
-		i, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			panic("strictjson: default " + text + " of an integer field: " + err.Error())
-		}
-		v.SetInt(i)
-	case reflect.Float64:
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			panic("strictjson: default " + text + " of a number field: " + err.Error())
-		}
-		v.SetFloat(f)
-	default:
-		panic("strictjson: no default for a field of type " + v.Type().String())
-	}
+// label names what is decoded. It is written only when there is a problem: a
+// list may be long.
+type label struct {
+	field   string
+	element bool   // an element of the field's array
+	member  string // a member of the field's object
 }
 
-var (
-	valueType   = reflect.TypeFor[Value]()
-	digestType  = reflect.TypeFor[Digest]()
-	decoderType = reflect.TypeFor[Decoder]()
-)
+func (l label) String() string {
+	switch {
+	case l.element:
+		return "an element of " + clip(l.field)
+	case l.member != "":
+		return "the member " + clip(l.member) + " of " + clip(l.field)
+	}
+	return clip(l.field)
+}
+
+// is reports a problem unless the value is of the kind.
+func (n Node) is(k Kind, l label) bool { return n.Kind == k || n.Is(k, l.String()) }
 
 // decodeInto reads a member into a field. A pointer field says whether the
 // member was there; null is a value only where any JSON value is.
-func decodeInto(n Node, f Field, v reflect.Value) {
-	what := strconv.Quote(f.Name)
+func decodeInto(n Node, l label, enum []string, v reflect.Value) {
 	switch {
 	case v.Type() == valueType:
 		v.Set(reflect.ValueOf(*n.Value))
 		return
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		decodeInto(n, f, v.Elem())
+		decodeInto(n, l, enum, v.Elem())
 		return
 	case v.Addr().Type().Implements(decoderType):
 		v.Addr().Interface().(Decoder).DecodeStrict(n)
 		return
 	case v.Type() == digestType:
-		if n.Is(String, what) {
+		if n.is(String, l) {
 			d, err := ParseDigest(n.Text)
 			if err != nil {
-				n.Problemf("", "%s: %v", what, err)
+				n.Problemf("", "%s: %v", l, err)
 			}
 			v.Set(reflect.ValueOf(d))
 		}
 		return
 	}
 	switch v.Kind() {
+	case reflect.Slice:
+		if n.is(Array, l) {
+			v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
+			for i := range n.Items {
+				decodeInto(n.Item(i), label{field: l.field, element: true}, enum, v.Index(i))
+			}
+		}
+	case reflect.Map:
+		if n.is(Object, l) {
+			decodeMap(n, l, v)
+		}
+	case reflect.Struct:
+		Decode(n, l.String(), v.Addr().Interface())
+	default:
+		decodeScalar(n, l, enum, v)
+	}
+}
+
+func decodeMap(n Node, l label, v reflect.Value) {
+	t := v.Type()
+	v.Set(reflect.MakeMapWithSize(t, len(n.Members)))
+	for i := range n.Members {
+		name := n.Members[i].Name
+		item := reflect.New(t.Elem()).Elem()
+		decodeInto(n.MemberAt(i), label{field: l.field, member: name}, nil, item)
+		v.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), item)
+	}
+}
+
+func decodeScalar(n Node, l label, enum []string, v reflect.Value) {
+	switch v.Kind() {
 	case reflect.String:
-		if n.Is(String, what) {
+		if n.is(String, l) {
 			v.SetString(n.Text)
-			if len(f.Enum) > 0 && !slices.Contains(f.Enum, n.Text) {
-				n.Problemf("", "%s must be one of %s, not %s", what, strings.Join(f.Enum, ", "), clip(n.Text))
+			if len(enum) > 0 && !slices.Contains(enum, n.Text) {
+				n.Problemf(Nearest(n.Text, enum), "%s must be one of %s, not %s", l, strings.Join(enum, ", "), clip(n.Text))
 			}
 		}
 	case reflect.Bool:
-		if n.Is(Bool, what) {
+		if n.is(Bool, l) {
 			v.SetBool(n.Value.Bool)
 		}
 	case reflect.Int, reflect.Int64:
-		if n.Is(Number, what) {
+		if n.is(Number, l) {
 			i, ok := n.Int64()
 			if !ok {
-				n.Problemf("", "%s must be an integer, not %s", what, clip(n.Text))
+				n.Problemf("", "%s must be an integer of at most 64 bits, not %s", l, clip(n.Text))
 			}
 			v.SetInt(i)
 		}
 	case reflect.Float64:
-		if n.Is(Number, what) {
-			x, _ := n.Float64()
+		if n.is(Number, l) {
+			x, ok := n.Float64()
+			if !ok {
+				n.Problemf("", "%s is too large for a binary64 number", l)
+				return
+			}
 			v.SetFloat(x)
 		}
-	case reflect.Slice:
-		if n.Is(Array, what) {
-			v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
-			for i := range n.Items {
-				decodeInto(n.Item(i), Field{Name: fmt.Sprintf("%s[%d]", f.Name, i)}, v.Index(i))
-			}
-		}
-	case reflect.Map:
-		if n.Is(Object, what) {
-			v.Set(reflect.MakeMap(v.Type()))
-			for _, m := range n.Members {
-				item := reflect.New(v.Type().Elem()).Elem()
-				decodeInto(n.Member(m.Name), Field{Name: f.Name + "." + m.Name}, item)
-				v.SetMapIndex(reflect.ValueOf(m.Name), item)
-			}
-		}
-	case reflect.Struct:
-		Decode(n, what, v.Addr().Interface())
 	default:
 		panic("strictjson: a field of type " + v.Type().String() + " cannot be decoded")
 	}

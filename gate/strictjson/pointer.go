@@ -34,9 +34,16 @@ func (p Pointer) String() string {
 	var b strings.Builder
 	for _, t := range p {
 		b.WriteByte('/')
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
+		b.WriteString(escapeToken(t))
 	}
 	return b.String()
+}
+
+func escapeToken(t string) string {
+	if strings.IndexAny(t, "~/") < 0 {
+		return t
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1")
 }
 
 // Find gives the value at the pointer, or how far it led: the value of the
@@ -55,7 +62,7 @@ func (p Pointer) Find(v *Value) (found *Value, deepest Pointer, why string) {
 				return v, p[:i], fmt.Sprintf("%s is no index of an array", clip(t))
 			}
 			if n >= len(v.Items) {
-				return v, p[:i], fmt.Sprintf("the array there has %d elements, so no element %s", len(v.Items), t)
+				return v, p[:i], fmt.Sprintf("the array there has %d elements, so no element %s", len(v.Items), t[:min(len(t), 20)])
 			}
 			next = &v.Items[n]
 		default:

@@ -77,6 +77,12 @@ func (p *parser) number() (string, error) {
 	return lit, nil
 }
 
+// isNumber says whether a text is a number literal and nothing else.
+func isNumber(text string) bool {
+	doc, err := Parse([]byte(text), Limits{Bytes: int64(len(text))})
+	return err == nil && doc.Root.Kind == Number && doc.Root.Text == text
+}
+
 // overflows says whether a literal with a point or an exponent is beyond every
 // finite binary64 number. Without an exponent it takes 309 digits for that.
 func overflows(lit string) bool {

@@ -26,7 +26,11 @@ func Schema(t reflect.Type, version int) Value {
 			for _, e := range f.Enum {
 				all = append(all, Str(e))
 			}
-			s.Set("enum", Arr(all...))
+			if items := s.Get("items"); items != nil {
+				items.Set("enum", Arr(all...))
+			} else {
+				s.Set("enum", Arr(all...))
+			}
 		}
 		if f.Default != "" {
 			s.Set("default", f.DefaultValue())
@@ -46,10 +50,10 @@ func Schema(t reflect.Type, version int) Value {
 
 // DefaultValue is the default of a field that has one, as JSON.
 func (f Field) DefaultValue() Value {
-	switch f.Type.Kind() {
-	case reflect.Bool:
+	switch {
+	case f.Type.Kind() == reflect.Bool:
 		return Boolean(f.Default == "true")
-	case reflect.String:
+	case f.Type.Kind() == reflect.String && f.Type != literalType:
 		return Str(f.Default)
 	}
 	return Num(f.Default)

@@ -72,7 +72,7 @@ next:
 	return out
 }
 
-// Str, Num, True and Obj make values that were not read from a source.
+// Str makes a string that was not read from a source, as do the others below.
 func Str(s string) Value { return Value{Kind: String, Text: s, Pos: -1} }
 
 // Num makes a number from its literal, which must be valid JSON.
@@ -103,8 +103,13 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 
 // FromGo gives the Value of anything that encoding/json can write.
 func FromGo(x any) (Value, error) {
-	if v, ok := x.(Value); ok {
+	switch v := x.(type) {
+	case Value:
 		return v, nil
+	case *Value:
+		if v != nil {
+			return *v, nil
+		}
 	}
 	data, err := json.Marshal(x)
 	if err != nil {

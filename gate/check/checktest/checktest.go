@@ -2,6 +2,7 @@ package checktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -105,7 +106,7 @@ func runCase(t *testing.T, typ check.Type, c *testCase) (complaints []string, er
 }
 
 // evaluate binds the params of a case and runs the check in this process.
-func (w *world) evaluate(typ check.Type, c *testCase) (seen, error) {
+func (w *world) evaluate(typ check.Type, c *testCase) (s seen, err error) {
 	doc, err := strictjson.Parse([]byte(w.expand(c.params)), strictjson.ContractLimits)
 	if err != nil {
 		return seen{}, fmt.Errorf("params.json: %w", err)
@@ -119,7 +120,9 @@ func (w *world) evaluate(typ check.Type, c *testCase) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	pass := &check.Pass{Files: files, Rows: sqlread.New(files, w.scratch)}
+	rows := sqlread.New(files, w.scratch)
+	defer func() { err = errors.Join(err, rows.Close(), files.Close()) }()
+	pass := &check.Pass{Files: files, Rows: rows}
 	if step.Profile == check.Process {
 		if pass.Exec, err = newExecutor(w); err != nil {
 			return seen{}, err
