@@ -57,7 +57,7 @@ func (r *valueRedactor) value(v *strictjson.Value, pointer string, kind Kind) st
 			}
 			at := pointer + strictjson.Pointer{name}.String()
 			r.note(at, hits)
-			out.Members[i] = strictjson.Member{Name: name, Pos: m.Pos, Value: r.value(&m.Value, at, memberKind(m.Name))}
+			out.Members[i] = strictjson.Member{Name: name, Pos: m.Pos, Value: r.value(&m.Value, at, memberKind(name))}
 		}
 	}
 	return out
@@ -66,7 +66,12 @@ func (r *valueRedactor) value(v *strictjson.Value, pointer string, kind Kind) st
 // authorizationMember marks the string of a member that is named like the header.
 const authorizationMember Kind = "authorization"
 
+// memberKind gives what a member of that name holds. The name is read as it is
+// written, so one that was itself redacted says nothing, now and the next time.
 func memberKind(name string) Kind {
+	if strings.Contains(name, opening) {
+		return ""
+	}
 	if kind, ok := credentialName(name); ok {
 		return kind
 	}

@@ -14,6 +14,19 @@ const (
 // "clientSecret", "x-api-key", "newPassword2". The last words decide:
 // password_hash, token_type and secret_name name no credential.
 func credentialName(name string) (Kind, bool) {
+	// This runs for every colon of a text; two letters rule nearly all out.
+	last := len(name)
+	for last > 0 && !isLetter(name[last-1]) {
+		last--
+	}
+	if last < 2 {
+		return "", false
+	}
+	switch string([]byte{name[last-2] | 0x20, name[last-1] | 0x20}) {
+	case "rd", "wd", "se", "ss", "en", "et", "ey", "on", "rm", "at", "in":
+	default:
+		return "", false
+	}
 	var buf [maxName]byte
 	word := buf[:0]
 	for i := max(0, len(name)-maxName); i < len(name); i++ {
@@ -28,14 +41,6 @@ func credentialName(name string) (Kind, bool) {
 	w := string(word)
 	for _, suffix := range [...]string{"confirmation", "confirm", "repeat", "again"} {
 		w = strings.TrimSuffix(w, suffix)
-	}
-	if w == "" {
-		return "", false
-	}
-	switch w[len(w)-1] { // most names end here: this runs for every colon of a text
-	case 'd', 'e', 'n', 't', 'y', 's':
-	default:
-		return "", false
 	}
 	if strings.HasSuffix(w, "secretaccesskey") {
 		return AWSSecret, true

@@ -8,12 +8,19 @@ const (
 	operator               // what stands between a name and its value
 )
 
-// starts must agree with tokens and scan; a test holds them together.
+// starts and seconds must agree with tokens; a test holds them together.
 var starts = [256]uint8{
 	'=': operator, ':': operator, '>': operator,
 	'-': tokenStart, '1': tokenStart, 'A': tokenStart, 'B': tokenStart, 'G': tokenStart, 'S': tokenStart,
 	'b': tokenStart, 'd': tokenStart, 'e': tokenStart, 'g': tokenStart, 'h': tokenStart, 'n': tokenStart,
 	'p': tokenStart, 'r': tokenStart, 's': tokenStart, 'w': tokenStart, 'x': tokenStart, 'y': tokenStart,
+}
+
+// seconds holds the second bytes of the prefixes in tokens, by the first. Most
+// letters that begin a prefix begin an ordinary word, and end here.
+var seconds = [256]string{
+	'-': "-", '1': "/", 'A': "KSBCIG", 'B': "eEaA", 'G': "O", 'S': "G", 'b': "ea", 'd': "co", 'e': "y", 'g': "hil",
+	'h': "fvo", 'n': "p", 'p': "y", 'r': "k", 's': "k", 'w': "h", 'x': "oaw", 'y': "a",
 }
 
 // scanner is one pass over a text.
@@ -43,6 +50,9 @@ func (s *scanner) scan() {
 			i++
 			continue
 		case tokenStart:
+			if i+1 == len(text) || strings.IndexByte(seconds[c], text[i+1]) < 0 {
+				break
+			}
 			if m, ok := s.tokenAt(i); ok {
 				s.add(m)
 				if m.Kind.contextual() {

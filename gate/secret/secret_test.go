@@ -225,6 +225,9 @@ func TestStartsAgreesWithTokens(t *testing.T) {
 			t.Errorf("byte %q: starts says %v, tokens says %v", rune(c), got, want)
 		}
 		for _, rule := range tokens[c] {
+			if !strings.Contains(seconds[c], rule.prefix[1:2]) {
+				t.Errorf("seconds misses the prefix %q", rule.prefix)
+			}
 			if int(rule.prefix[0]) != c || (rule.match == nil) != (rule.first != nil && rule.rest != nil && rule.min > 0) {
 				t.Errorf("the rule of %q is not whole", rule.prefix)
 			}

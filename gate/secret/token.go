@@ -34,10 +34,13 @@ var tokens = [256][]token{
 		{prefix: "AIza", kind: Google, first: isURL64, min: 35, rest: isURL64, bounded: true},
 		{prefix: "AGE-SECRET-KEY-1", kind: Age, first: isAlnum, min: 50, rest: isAlnum},
 	},
-	'B': {{prefix: "B", kind: Bearer, match: bearer}, {prefix: "B", kind: Basic, match: basic}},
+	'B': {
+		{prefix: "Bearer", kind: Bearer, match: bearer}, {prefix: "Basic", kind: Basic, match: basic},
+		{prefix: "BEARER", kind: Bearer, match: bearer}, {prefix: "BASIC", kind: Basic, match: basic},
+	},
 	'G': {{prefix: "GOCSPX-", kind: Google, first: isURL64, min: 20, rest: isURL64}},
 	'S': {{prefix: "SG.", kind: SendGrid, match: sendGrid}},
-	'b': {{prefix: "b", kind: Bearer, match: bearer}, {prefix: "b", kind: Basic, match: basic}},
+	'b': {{prefix: "bearer", kind: Bearer, match: bearer}, {prefix: "basic", kind: Basic, match: basic}},
 	'd': {
 		{prefix: "dckr_pat_", kind: Docker, first: isURL64, min: 20, rest: isURL64},
 		{prefix: "dckr_oat_", kind: Docker, first: isURL64, min: 20, rest: isURL64},
@@ -303,11 +306,8 @@ func jwt(s *scanner, i int) (int, int) {
 // schemeValue gives the run after a scheme's name and white space, at a word's
 // beginning; from is 0 when there is none.
 func schemeValue(text string, i int, name string, in func(byte) bool) (from, end int) {
-	if len(text) < i+len(name)+2 || !strings.EqualFold(text[i:i+len(name)], name) || !boundary(text, i) {
-		return 0, 0
-	}
 	from = run(text, i+len(name), isBlank)
-	if from == i+len(name) {
+	if from == i+len(name) || !boundary(text, i) {
 		return 0, 0
 	}
 	return from, run(text, from, in)
