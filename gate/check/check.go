@@ -50,7 +50,7 @@ type Entry struct {
 	Kind   Kind   // Regular also for a link to a file inside the roots
 	What   string // what it is when not Regular: "a link to a folder", "a dangling link", "a FIFO"
 	Leaves bool   // a link that leaves the roots
-	Size   int64
+	Unread string // why a folder was not looked into or a link not followed; completes "<path> …"
 }
 
 // Files reads inside the allowed roots. Paths are relative to the workspace or
