@@ -1,0 +1,105 @@
+package sqlread
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/verdictgate/verdictgate/gate/check"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/record"
+)
+
+// unanswered says what an error means for the check: that the database was
+// examined and is not as the statement says, that the statement is wrong, or
+// that nothing could be learned.
+func (c *connection) unanswered(s statement, database string, err error) error {
+	var (
+		count     *countError
+		duplicate *duplicateError
+		large     *errTooLarge
+		failed    sqlite3.Error
+	)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case c != nil && c.auth.refused != "":
+		return defect("%s", c.auth.refused)
+	case errors.Is(err, errWrites):
+		return defect("%s", err)
+	case errors.As(err, &count):
+		return defect("%s", count)
+	case errors.As(err, &duplicate):
+		return &check.QueryError{Status: record.Broken, Code: fault.CheckMalformed, Reason: duplicate.Error(), Fix: "Name them apart with AS: a row is an object, and holds one value of a name."}
+	case errors.As(err, &large):
+		return &check.QueryError{Status: record.Inconclusive, Code: fault.LimitExceeded, Reason: large.Error(), Fix: "Narrow the query with WHERE or LIMIT, or let it count with count(*)."}
+	case errors.As(err, &failed):
+		return meaning(s, check.Quote(database), failed)
+	}
+	return &check.QueryError{Status: record.Broken, Code: fault.CheckCrashed, Reason: fmt.Sprintf("unexpected: %v", err)}
+}
+
+// meaning reads SQLite's result codes, and within SQLITE_ERROR its messages,
+// which have been stable for many years.
+func meaning(s statement, database string, err sqlite3.Error) error {
+	message := err.Error()
+	failed := func(format string, args ...any) error {
+		return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf(format, args...)}
+	}
+	limit := func() error {
+		return &check.QueryError{Status: record.Inconclusive, Code: fault.LimitExceeded, Reason: fmt.Sprintf("the query needs more than is allowed: %s", message)}
+	}
+	switch err.Code {
+	case sqlite3.ErrNotADB:
+		return failed("%s is not a SQLite database, or is encrypted", database)
+	case sqlite3.ErrCorrupt, sqlite3.ErrFormat:
+		return failed("%s is damaged: %s", database, message)
+	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:
+		return unreadable("", "%s is locked: %s", database, message)
+	case sqlite3.ErrTooBig, sqlite3.ErrNomem, sqlite3.ErrFull:
+		return limit()
+	case sqlite3.ErrInterrupt:
+		return context.DeadlineExceeded
+	case sqlite3.ErrReadonly:
+		return defect("the statement would write: %s", message)
+	case sqlite3.ErrError:
+		return meaningOfError(s, database, message, limit)
+	case sqlite3.ErrMismatch, sqlite3.ErrRange, sqlite3.ErrAuth, sqlite3.ErrConstraint:
+		return defect("%s", message)
+	}
+	return unreadable("", "%s could not be read: %s", database, message)
+}
+
+// meaningOfError tells the many things apart that SQLite calls an error.
+func meaningOfError(s statement, database, message string, limit func() error) error {
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(message, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("no such table: ", "no such column: ", "no such index: "):
+		return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf("%s has %s", database, strings.Replace(message, "no such", "no", 1))}
+	case has("no such function: ", "no such collation sequence: ", "no such module: ", "unable to open virtual table"):
+		// What the statement itself names is the statement's fault. What only the
+		// schema names, an extension of the program that made the database
+		// provides: it cannot be examined here.
+		if _, name, _ := strings.Cut(message, ": "); s.mentions(name) {
+			return defect("%s", message)
+		}
+		return &check.QueryError{Status: record.Inconclusive, Code: fault.ToolMissing, Reason: fmt.Sprintf("%s needs an extension that this build of SQLite lacks: %s", database, message), Fix: "Query tables that need no extension."}
+	case has("malformed JSON"):
+		return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf("in %s the query met a value that is no JSON", database)}
+	case has("malformed database schema", "unsupported file format"):
+		return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf("%s is damaged: %s", database, message)}
+	case has("too complex", "too large", "too many", "too big", "stack overflow", "at most "):
+		return limit()
+	}
+	return defect("SQLite says: %s", message)
+}
