@@ -159,20 +159,20 @@ func commandsPage(t *testing.T) string {
 	return b.String()
 }
 
-// subcommands reads the names in a help text: the indented lines of the
-// sections whose title ends in "Commands:".
+// subcommands reads the names in a help text: the indented lines below the
+// title "Commands".
 func subcommands(help string) []string {
 	var names []string
 	inside := false
 	for line := range strings.Lines(help) {
 		line = strings.TrimRight(line, "\n")
 		switch {
-		case strings.HasSuffix(strings.ToLower(line), "commands:"):
+		case line == "Commands":
 			inside = true
 		case line != "" && !strings.HasPrefix(line, " "):
 			inside = false
 		case inside && strings.TrimSpace(line) != "":
-			if name := strings.Fields(line)[0]; name != "help" && name != "completion" {
+			if name := strings.Fields(line)[0]; name != "help" {
 				names = append(names, name)
 			}
 		}

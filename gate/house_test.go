@@ -34,7 +34,7 @@ var floors = [][]string{
 	{"gate/secret"},
 	{"gate/record", "gate/contract"},
 	{"gate/check", "gate/match", "gate/verdict"},
-	{"gate/roots", "gate/sqlread", "gate/source"},
+	{"gate/roots", "gate/sqlread", "gate/source", "gate/draft"},
 	{"gate/plan", "gate/bundle"},
 	{"gate/worker"},
 	{"gate"},
