@@ -2,6 +2,8 @@ package check
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -58,9 +60,15 @@ type Step struct {
 
 // Define makes a type from a run function. P is a struct with the tags of
 // [strictjson.Field]; *P may implement [Validator], [Profiler] and [ToolUser].
+// It panics when that struct cannot be decoded: a mistake of the programmer,
+// which must not wait for a contract that has the member.
 func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *Pass) Outcome) Type {
+	params := reflect.TypeFor[P]()
+	if err := definable(name, params); err != nil {
+		panic(fmt.Sprintf("check: type %q: %v", name, err))
+	}
 	return Type{
-		Name: name, Doc: doc, Since: 1, Params: reflect.TypeFor[P](),
+		Name: name, Doc: doc, Since: 1, Params: params,
 		bind: func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome) {
 			p := new(P)
 			before := len(n.Report.Problems)
@@ -71,6 +79,14 @@ func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *P
 			return p, func(ctx context.Context, pass *Pass) Outcome { return run(ctx, p, pass) }
 		},
 	}
+}
+
+// definable says what is wrong with the name or the params of a type.
+func definable(name string, params reflect.Type) error {
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return errors.New("a name is lower-case letters, digits and _")
+	}
+	return strictjson.CheckStruct(params)
 }
 
 // Bind decodes and validates a check's params. What is wrong goes to the
@@ -111,7 +127,7 @@ func (p *Path) DecodeStrict(n strictjson.Node) {
 // JSONSchema describes a path.
 func (Path) JSONSchema() strictjson.Value {
 	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("string")},
-		strictjson.Member{Name: "minLength", Value: strictjson.Num("1")})
+		strictjson.Member{Name: "pattern", Value: strictjson.Str(`^[^\x00]+$`)})
 }
 
 // Quote writes a name found in the world for people and for JSON: in quotes,
