@@ -7,9 +7,10 @@ SHELL       := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-# The linter is pinned here and nowhere else, so that a new release of it cannot
-# turn an unchanged tree red. It is no dependency of the product.
+# The linters are pinned here and nowhere else, so that a new release of one cannot
+# turn an unchanged tree red. They are no dependencies of the product.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # How long each fuzz target runs under `make fuzz`.
 FUZZTIME ?= 5s
@@ -28,17 +29,18 @@ test: needs ## run every test; installs what they need
 build: ## build bin/gate
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/gate ./cmd/gate
 
-lint: ## gofmt, go vet and staticcheck
+lint: ## gofmt, go vet, staticcheck, actionlint
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
 	if [[ -n $$unformatted ]]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	go run $(ACTIONLINT)
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)
 	@scripts/fuzz $(FUZZTIME)
 
-bench: needs build ## measure against what you would use instead
-	go run ./scripts/bench -gate bin/gate
+bench: needs build ## measure against what you would use instead; FLAGS="-only startup"
+	go run ./scripts/bench -gate bin/gate $(FLAGS)
 
 docs: needs ## regenerate the generated pages under docs/ and the output in README.md
 	go test ./gate -run '^TestHouse' -count 1 -update

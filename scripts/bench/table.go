@@ -80,10 +80,10 @@ func page(tables []table, machine string, runs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Performance
 
-Written by `+"`make bench`"+`; measured on %s. Each contender is run in turn with the others
+Written by `+"`make bench FLAGS='-markdown docs/performance.md'`"+`; measured on %s. Each contender is run in turn with the others
 (up to %d times after one that is not counted); the medians are compared. "Gate takes" is the gate's
-median over the contender's. "Largest process" is the kernel's peak resident size of the largest process;
-"whole tree" is the most that all processes of the tree were seen to hold at once, sampled every 2 ms in a
+median over the contender's. "Largest process" is the kernel's peak resident size of the largest process
+(a child begins with the figure of the benchmark itself, so small ones look alike); "whole tree" is the most that all processes of the tree were seen to hold at once, sampled every 2 ms in a
 run that is not timed.
 
 Your machine will give other times. The ratios are what to compare, on an idle machine.
