@@ -28,8 +28,10 @@ func (f *Files) List(ctx context.Context, path string) ([]check.Entry, error) {
 		return slices.Concat(append(l.full, l.out)...), nil
 	case err == errTooMany:
 		return nil, &check.PathError{Path: path, Code: fault.LimitExceeded, Reason: fmt.Sprintf("holds more than the %d entries that are examined", maxEntries)}
-	default:
+	case ctx.Err() != nil:
 		return nil, stopped(ctx, path)
+	default:
+		return nil, unreadable(path, err)
 	}
 }
 
@@ -95,6 +97,9 @@ func (l *listing) entry(d *folder, e dirent) error {
 }
 
 func (l *listing) unreadable(path string, err error) error {
+	if path == "" { // the folder itself: there is nothing else to tell
+		return err
+	}
 	l.add(check.Entry{Path: path, Kind: check.Other, What: "a folder that could not be read", Unread: reason(err)})
 	return nil
 }
