@@ -93,6 +93,9 @@ type Decoder interface{ DecodeStrict(n Node) }
 // Schemer is a type that knows its own JSON Schema (2020-12).
 type Schemer interface{ JSONSchema() Value }
 
+// VersionedSchemer is a type that takes more in a later schema version.
+type VersionedSchemer interface{ JSONSchemaOf(version int) Value }
+
 // Decode reads an object into the struct that into points to. What is wrong is
 // reported, all of it; the struct is complete only when nothing was.
 func Decode(n Node, what string, into any) {

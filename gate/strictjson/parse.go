@@ -105,7 +105,7 @@ func (p *parser) next() (c byte, ok bool) {
 }
 
 func (p *parser) document() (Value, error) {
-	if utf16(p.src) {
+	if wideText(p.src) {
 		return Value{}, p.failf(0, "the text is UTF-16 or UTF-32; JSON is UTF-8: save the file as UTF-8")
 	}
 	if strings.HasPrefix(p.src, bom) {
@@ -127,8 +127,9 @@ func (p *parser) document() (Value, error) {
 	return root, nil
 }
 
-// utf16 recognises the byte order marks, and ASCII with NUL bytes between.
-func utf16(s string) bool {
+// wideText recognises UTF-16 and UTF-32: their byte order marks, and ASCII with
+// NUL bytes between.
+func wideText(s string) bool {
 	nul := func(i int) bool { return s[i] == 0 }
 	return strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.HasPrefix(s, "\x00\x00\xfe\xff") ||
 		len(s) >= 4 && nul(0) != nul(1) && nul(0) == nul(2) && nul(1) == nul(3)

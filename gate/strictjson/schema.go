@@ -72,7 +72,10 @@ func typeSchema(t reflect.Type, version int) Value {
 	if t.Kind() == reflect.Pointer {
 		return typeSchema(t.Elem(), version)
 	}
-	if s, ok := reflect.New(t).Interface().(Schemer); ok {
+	switch s := reflect.New(t).Interface().(type) {
+	case VersionedSchemer:
+		return s.JSONSchemaOf(version)
+	case Schemer:
 		return s.JSONSchema()
 	}
 	switch t.Kind() {
