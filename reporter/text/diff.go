@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
@@ -16,6 +17,13 @@ const maxDifferences = 8
 // maxValueCells is how much of one value is shown where no terminal sets a
 // bound; long values differ somewhere, and that place is what is shown.
 const maxValueCells = 160
+
+// maxLines is how much of a text of several lines is shown.
+const maxLines = 10
+
+// maxExcerpt is how much of a value is written out to find that place: as much
+// as evidence.json holds of one.
+const maxExcerpt = 64 << 10
 
 // difference is one place where what was seen is not what was wanted. A nil
 // value says that there is nothing at that place.
@@ -95,7 +103,7 @@ func (p *page) diff(indent string, expected, observed json.RawMessage) {
 		p.sides(indent, d)
 	}
 	for _, d := range context {
-		p.side(indent+"         ", faint, d.pointer, shown(d.observed))
+		p.context(indent, d)
 	}
 	if more {
 		p.line(indent + p.paint(faint, p.fit("… and more: see the evidence")))
@@ -114,26 +122,57 @@ func parse(raw json.RawMessage) *strictjson.Value {
 
 // sides shows both values of a difference.
 func (p *page) sides(indent string, d difference) {
-	e, o := shown(d.expected), shown(d.observed)
-	e, o = fromDifference(e, o)
-	if d.expected != nil || len(d.pointer) > 0 {
-		p.side(indent+"expected ", good, d.pointer, e)
+	at := ""
+	if len(d.pointer) > 0 {
+		at = clip(Escape(d.pointer.String()), maxValueCells/2) + "  "
 	}
-	if d.observed != nil || len(d.pointer) > 0 {
-		p.side(indent+"observed ", bad, d.pointer, o)
+	bound := p.room(indent + "expected  " + at)
+	e, o := apart(shown(d.expected), shown(d.observed), bound)
+	if d.expected != nil || at != "" {
+		p.side(indent+"expected", good, at, clip(e, bound))
+	}
+	if d.observed != nil || at != "" {
+		p.side(indent+"observed", bad, at, clip(o, bound))
 	}
 }
 
-func (p *page) side(lead string, t tone, at strictjson.Pointer, value string) {
-	if len(at) > 0 {
-		value = clip(Escape(at.String()), maxValueCells) + "  " + value
+// context shows a member that was only observed. A text of several lines, such
+// as the output of a command, is shown by its end: that is where programs say
+// what went wrong.
+func (p *page) context(indent string, d difference) {
+	name := d.pointer[0]
+	if d.observed.Kind == strictjson.String && d.observed.Text == "" {
+		return
 	}
-	bound := maxValueCells
-	if p.Width > 0 {
-		// A wrapped value is harder to compare than a clipped one.
-		bound = max(p.Width-cells(lead)-1, minWidth/2)
+	lines := strings.Split(strings.TrimRight(d.observed.Text, "\n"), "\n")
+	if d.observed.Kind != strictjson.String || len(lines) == 1 {
+		at := Escape(name) + "  "
+		p.side(indent+"        ", faint, at, clip(shown(d.observed), p.room(indent+at+"          ")))
+		return
 	}
-	p.line(lead + " " + p.paint(t, p.fit(clip(value, bound))))
+	title := Escape(name)
+	if left := len(lines) - maxLines; left > 0 {
+		lines = lines[left:]
+		title += fmt.Sprintf(" (the last %d of %d lines)", maxLines, left+maxLines)
+	}
+	p.line(indent + p.paint(faint, p.fit(title)))
+	for _, l := range lines {
+		p.line(indent + p.paint(faint, "| "+p.fit(clip(Escape(l), p.room(indent+"| ")))))
+	}
+}
+
+// room is how many columns are left for a value behind a lead.
+func (p *page) room(lead string) int {
+	if p.Width == 0 {
+		return maxValueCells
+	}
+	return max(p.Width-cells(lead), minWidth/2)
+}
+
+// side shows one value on one line: a wrapped value is harder to compare than
+// a clipped one.
+func (p *page) side(lead string, t tone, at, value string) {
+	p.line(lead + "  " + p.paint(faint, p.fit(at)) + p.paint(t, p.fit(value)))
 }
 
 // shown writes a value on one line.
@@ -141,25 +180,23 @@ func shown(v *strictjson.Value) string {
 	if v == nil {
 		return "(nothing)"
 	}
-	text, _ := strictjson.Excerpt(v, 64<<10)
+	text, _ := strictjson.Excerpt(v, maxExcerpt)
 	return Escape(text)
 }
 
-// fromDifference leaves out what two long texts have in common at their
-// beginning, all but a little, so that the difference is not clipped away.
-func fromDifference(a, b string) (string, string) {
-	const kept = 24
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+// apart leaves out what two texts have in common at their beginning, all but a
+// little, where it would push the difference over the bound.
+func apart(a, b string, bound int) (string, string) {
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
 	}
-	if n < maxValueCells/2 {
+	if same < bound/2 {
 		return a, b
 	}
-	n = strings.LastIndexFunc(a[:n-kept], func(r rune) bool { return r < 0x80 })
-	if n <= 0 {
-		return a, b
+	cut := same - bound/4
+	for cut > 0 && !utf8.RuneStart(a[cut]) {
+		cut--
 	}
-	lead := fmt.Sprintf("…(%d the same)", n)
-	return lead + a[n:], lead + b[n:]
+	return "…" + a[cut:], "…" + b[cut:]
 }

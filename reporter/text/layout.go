@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -136,10 +135,4 @@ func (p *page) paragraph(lead string, leadCells int, t tone, text string) {
 func (p *page) writeTo(w io.Writer) error {
 	_, err := io.WriteString(w, p.b.String())
 	return err
-}
-
-// firstRune is the first character of a text as its own string.
-func firstRune(s string) string {
-	_, size := utf8.DecodeRuneInString(s)
-	return s[:size]
 }

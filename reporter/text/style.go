@@ -102,7 +102,7 @@ func (s Style) fit(text string) string {
 		case r < 0x80:
 			b.WriteRune(r)
 		case r == '…':
-			b.WriteString("...")
+			b.WriteByte('~') // one column, as the sign that it stands for
 		case r == '·':
 			b.WriteByte('-')
 		default:
@@ -110,4 +110,31 @@ func (s Style) fit(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// Line is one line of an answer: a lead of ours and a text of the world.
+func (s Style) Line(lead, text string) string { return guard(lead + s.fit(Escape(text))) }
+
+// Refusal is the first line of a refusal: its code.
+func (s Style) Refusal(code string) string {
+	return s.paint(badBig, "refused") + " " + s.Line("", code)
+}
+
+// Problem is one problem of a contract with its place.
+func (s Style) Problem(place, word, message string) string {
+	t := bad
+	if word != "" {
+		t = unsure
+	}
+	return guard(s.paint(strong, s.fit(Escape(place))) + ": " + s.paint(t, word) + s.fit(Escape(message)))
+}
+
+// Heading is the title of a part of an answer.
+func (s Style) Heading(text string) string { return s.paint(strong, s.Line("", text)) }
+
+// Paragraph is a text behind a lead, wrapped, with its line breaks.
+func (s Style) Paragraph(lead, text string) string {
+	p := page{Style: s}
+	p.paragraph(lead, cells(lead), plainTone, Escape(text))
+	return p.b.String()
 }

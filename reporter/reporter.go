@@ -1,0 +1,87 @@
+// Package reporter is what stands between a finished run and whoever reads of
+// it.
+//
+// A [View] is a run that was read back from its bundle with every binding
+// checked. It only gives: no reporter can change it, and none decides anything,
+// for the verdict was derived before and is one of the facts. A [Reporter]
+// writes a View in one form; each form is a package below this one.
+//
+// [Summary] is the JSON answer of `gate run` and `gate show`: a fixed, documented
+// shape that scripts rely on.
+package reporter
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/verdict"
+)
+
+// Reporter writes a run in one form.
+type Reporter interface {
+	Report(ctx context.Context, v View) error
+}
+
+// View is a run as reporters see it.
+type View struct {
+	summary Summary
+	results []record.Result
+}
+
+// NewView makes a view of a run's summary and its results.
+func NewView(s Summary, results []record.Result) View { return View{s, results} }
+
+// Summary is the run in the shape of the JSON answer. It is the caller's own.
+func (v View) Summary() Summary {
+	s := v.summary
+	for _, list := range []*[]string{&s.Limitations, &s.Required, &s.Passed, &s.Excepted, &s.Attempted} {
+		*list = append([]string{}, *list...) // never null in JSON
+	}
+	s.Checks = append([]CheckSummary{}, s.Checks...)
+	return s
+}
+
+// Results are the answers of the checks, in the order of the contract, the
+// proposed ones last.
+func (v View) Results() []record.Result { return slices.Clone(v.results) }
+
+// Summary is what `gate run --format json` prints. The order of its members is
+// the order in which they are written.
+type Summary struct {
+	RunID           string             `json:"run_id"`
+	ContractID      string             `json:"contract_id"`
+	ContractDigest  string             `json:"contract_digest"`
+	Verdict         verdict.Verdict    `json:"verdict"`
+	Outcome         verdict.Outcome    `json:"outcome"`
+	Assurance       contract.Assurance `json:"assurance"`
+	SignatureStatus string             `json:"signature_status"`
+	Limitations     []string           `json:"limitations"`
+	Required        []string           `json:"required"`
+	Passed          []string           `json:"passed"`   // required checks only
+	Excepted        []string           `json:"excepted"` // beside the verdict, never part of it
+	Attempted       []string           `json:"attempted"`
+	Checks          []CheckSummary     `json:"checks"`
+	Bundle          string             `json:"bundle"` // the folder of the evidence
+}
+
+// CheckSummary is one check of a Summary. Passed is null where nothing was
+// learned.
+type CheckSummary struct {
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Required bool            `json:"required"`
+	Status   record.Status   `json:"status"`
+	Passed   *bool           `json:"passed"`
+	Expected json.RawMessage `json:"expected"`
+	Observed json.RawMessage `json:"observed"`
+	Summary  string          `json:"summary"`
+	Error    *record.Problem `json:"error"`
+}
+
+func summarize(r *record.Result) CheckSummary {
+	return CheckSummary{ID: r.CheckID, Type: r.Type, Required: r.Required, Status: r.Status, Passed: r.Passed,
+		Expected: r.Expected, Observed: r.Observed, Summary: r.Summary, Error: r.Error}
+}
