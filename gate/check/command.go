@@ -250,3 +250,25 @@ func RunCommand(ctx context.Context, exec Executor, c Command) (Exit, *Outcome) 
 	}
 	return exit, &o
 }
+
+// ExitCode is a parameter that names the exit status that a command must have.
+type ExitCode int
+
+// DecodeStrict reads an exit status.
+func (c *ExitCode) DecodeStrict(n strictjson.Node) {
+	if !n.Is(strictjson.Number, "an exit code") {
+		return
+	}
+	i, ok := n.Int64()
+	if !ok || i < 0 || i > 255 {
+		n.Problemf("A command that must die of a signal cannot be asked for.", "an exit code is a whole number from 0 to 255, not %s", Quote(n.Text))
+	}
+	*c = ExitCode(i)
+}
+
+// JSONSchema describes an exit status.
+func (ExitCode) JSONSchema() strictjson.Value {
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("integer")},
+		strictjson.Member{Name: "minimum", Value: strictjson.Num("0")},
+		strictjson.Member{Name: "maximum", Value: strictjson.Num("255")})
+}
