@@ -1,0 +1,348 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/verdictgate/verdictgate/gate/check"
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/plan"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/roots"
+	"github.com/verdictgate/verdictgate/gate/sqlread"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// argv0 is how a process knows that it is a worker.
+const argv0 = "gate-worker"
+
+// Roles: argv[1].
+const (
+	roleReading = "reading"
+	roleKeeper  = "keeper"
+	roleCommand = "command"
+)
+
+// Descriptors that a worker is started with, beside the standard three.
+const (
+	fdOrders  = 3
+	fdReplies = 4
+	fdControl = 5 // the keeper's: it ends when the gate does
+)
+
+// exitBroken is a worker's exit status when it could not do its work. Nobody
+// decides anything by it: what counts is the stream.
+const exitBroken = 70
+
+// Main is the whole life of a worker process. It returns false at once in
+// every other process: call it before anything else.
+func Main(ctx context.Context, types []check.Type, args []string) (status int, isWorker bool) {
+	if len(args) < 2 || args[0] != argv0 {
+		return 0, false
+	}
+	// The first thing of all: what this process holds is nobody's business.
+	hidden := hideProcess()
+	switch role := args[1]; role {
+	case roleKeeper:
+		return keep(args[2:]), true
+	case roleReading, roleCommand:
+		p, err := parseParameters(args[2:])
+		if err != nil {
+			return complain("%v", err), true
+		}
+		if hidden != nil {
+			return complain("the worker cannot be hidden from what it starts: %v", hidden), true
+		}
+		if err := work(ctx, types, role, p); err != nil {
+			return complain("%v", err), true
+		}
+		return 0, true
+	default:
+		return complain("there is no role %q", role), true
+	}
+}
+
+func complain(format string, args ...any) int {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	return exitBroken
+}
+
+// parameters are what a worker must know before its first order.
+type parameters struct {
+	gate  int    // process id of the gate
+	width int    // how many reading steps at once
+	wall  string // a file that the sandbox must keep it from writing
+}
+
+func (p parameters) args() []string {
+	return []string{strconv.Itoa(p.gate), strconv.Itoa(p.width), p.wall}
+}
+
+func parseParameters(args []string) (p parameters, err error) {
+	if len(args) != 3 {
+		return p, fmt.Errorf("a worker takes three arguments, not %d: it is started by the gate alone", len(args))
+	}
+	var errs [2]error
+	p.gate, errs[0] = strconv.Atoi(args[0])
+	p.width, errs[1] = strconv.Atoi(args[1])
+	p.wall = args[2]
+	if p.width < 1 {
+		errs[1] = fmt.Errorf("a worker of width %d", p.width)
+	}
+	return p, errors.Join(errs[:]...)
+}
+
+// work is a worker process: reading, or command.
+func work(ctx context.Context, types []check.Type, role string, p parameters) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h := host{types: types, profile: check.Reading, width: p.width, usage: ownUsage}
+	// The gate knows how many processors it may use; in here, the files that
+	// say so are out of reach.
+	runtime.GOMAXPROCS(p.width)
+	if role == roleReading {
+		h.layers = func(*record.Start) ([]record.Layer, error) {
+			err := tryWall(p.wall)
+			layers := append(observe(check.Reading, p.gate), raised(layerSealed, seal(), "no process can be started"))
+			return append(layers, raised(layerLandlock, err, "")), nil
+		}
+		return h.serve(ctx, os.NewFile(fdOrders, "orders"), os.NewFile(fdReplies, "replies"))
+	}
+	if err := becomeSubreaper(); err != nil {
+		return fmt.Errorf("the worker cannot adopt orphans: %w", err)
+	}
+	// Sent by the kernel when the keeper ends: then this worker is the last
+	// who can end what it started.
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	go func() {
+		<-term
+		cancel(errors.New("the keeper of the command worker has ended"))
+	}()
+	h.profile, h.width = check.Process, 1
+	var commands *executor
+	h.layers = func(s *record.Start) (layers []record.Layer, err error) {
+		layers = observe(check.Process, p.gate)
+		if commands, err = newExecutor(s, p.wall); err != nil {
+			return nil, err
+		}
+		h.exec = commands
+		around, err := commands.layers()
+		return append(layers, around...), err
+	}
+	err := h.serve(ctx, os.NewFile(fdOrders, "orders"), os.NewFile(fdReplies, "replies"))
+	cancel(err)
+	if commands != nil {
+		commands.stop()
+	}
+	return err
+}
+
+// host evaluates steps for whoever is at the other end of its two streams. It
+// runs in a worker process, and for --in-process in the gate's own.
+type host struct {
+	types   []check.Type
+	profile check.Profile
+	width   int // steps at once
+	layers  func(*record.Start) ([]record.Layer, error)
+	usage   func() (cpu float64, peak int64)
+	exec    check.Executor
+
+	running sync.WaitGroup
+	start   record.Start
+	plan    *plan.Plan
+	files   *roots.Files
+	rows    *sqlread.Reader
+	out     *replyWriter
+}
+
+var errOrdersEnded = errors.New("the gate ended without finishing the worker")
+
+// serve answers orders until it is told to finish, or the stream of orders or
+// the context ends.
+func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	orders := make(chan record.Order, window)
+	go func() {
+		defer close(orders)
+		for {
+			o, err := nextOrder(in)
+			if err != nil {
+				cancel(err)
+				return
+			}
+			select {
+			case orders <- o:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	h.out = newReplyWriter(out)
+	first, ok := <-orders
+	if !ok || first.Start == nil {
+		return errors.Join(context.Cause(ctx), errors.New("the first order was no Start"))
+	}
+	if err := h.prepare(first.Start); err != nil {
+		return err
+	}
+	// A check that does not mind its context may still be reading.
+	defer func() { go h.close() }()
+	return h.obey(ctx, orders)
+}
+
+func nextOrder(in io.Reader) (record.Order, error) {
+	frame, err := readFrame(in, maxFrame)
+	if err == io.EOF {
+		return record.Order{}, errOrdersEnded
+	}
+	if err != nil {
+		return record.Order{}, fmt.Errorf("the stream of orders: %w", err)
+	}
+	return decodeOrder(frame)
+}
+
+// obey carries out orders. Steps run side by side; content and the end are
+// ordered only when nothing runs.
+func (h *host) obey(ctx context.Context, orders <-chan record.Order) error {
+	slots := make(chan struct{}, h.width)
+	pass := &check.Pass{Files: h.files, Rows: h.rows, Exec: h.exec}
+	failed := make(chan error, 1)
+	for {
+		var o record.Order
+		var ok bool
+		select {
+		case o, ok = <-orders:
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+		}
+		switch {
+		case !ok:
+			<-ctx.Done()
+			return context.Cause(ctx)
+		case o.Run != nil:
+			if *o.Run < 0 || *o.Run >= len(h.plan.Steps) {
+				return fmt.Errorf("there is no step %d", *o.Run)
+			}
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			h.running.Add(1)
+			go func(s *plan.Step) {
+				defer h.running.Done()
+				a := s.Evaluate(ctx, pass)
+				// Before the answer is sent: whoever reads it may order the next.
+				<-slots
+				if err := h.out.send(record.Reply{Result: &a}); err != nil {
+					select {
+					case failed <- err:
+					default: // one error is enough
+					}
+				}
+			}(&h.plan.Steps[*o.Run])
+		case o.Content:
+			h.running.Wait()
+			c, err := h.files.Content(ctx, h.start.Tracked, h.start.UseGit)
+			if err != nil {
+				return fmt.Errorf("the workspace could not be digested: %w", err)
+			}
+			if err := h.out.send(record.Reply{Content: &c}); err != nil {
+				return err
+			}
+		case o.Finish:
+			h.running.Wait()
+			d := record.Done{Hashed: h.files.Hashed()}
+			if h.usage != nil {
+				d.CPU, d.PeakBytes = h.usage()
+			}
+			return h.out.done(d)
+		default:
+			return errors.New("a second Start")
+		}
+	}
+}
+
+// prepare raises what is left of the sandbox, binds the plan and says Hello.
+func (h *host) prepare(s *record.Start) (err error) {
+	h.start = *s
+	if s.Protocol != record.Protocol {
+		return fmt.Errorf("the gate speaks protocol %d, this worker %d", s.Protocol, record.Protocol)
+	}
+	hello := record.Hello{Protocol: record.Protocol, Isolation: record.Isolation{Profile: string(h.profile), UID: os.Getuid(), GID: os.Getgid(), Env: variableNames(os.Environ())}}
+	if hello.Isolation.Layers, err = h.layers(s); err != nil {
+		return err
+	}
+	if h.plan, err = bind(s, h.types); err != nil {
+		return err
+	}
+	if len(s.Contract) > 0 {
+		hello.PlanDigest = h.plan.Digest.String()
+	}
+	var extra []string
+	if len(s.Roots) > 1 {
+		extra = s.Roots[1:]
+	}
+	if h.files, err = roots.Open(s.Workspace, extra); err != nil {
+		return err
+	}
+	h.rows = sqlread.New(h.files, s.Scratch)
+	return h.out.send(record.Reply{Hello: &hello})
+}
+
+// bind makes the plan again from what the gate sent. Without a contract (a
+// probe of the machine) it is empty.
+func bind(s *record.Start, types []check.Type) (*plan.Plan, error) {
+	if len(s.Contract) == 0 {
+		return &plan.Plan{}, nil
+	}
+	f, err := contract.Parse("the contract", s.Contract)
+	if err != nil {
+		return nil, err
+	}
+	p := plan.Bind(f, types)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	if len(s.Proposed) > 0 {
+		doc, err := strictjson.Parse(s.Proposed, strictjson.ContractLimits)
+		if err != nil {
+			return nil, fmt.Errorf("the proposed checks: %w", err)
+		}
+		// What was dropped, the gate has dropped before: the digests tell.
+		p.Propose(f, &doc.Root, types)
+	}
+	return p, nil
+}
+
+func (h *host) close() {
+	h.running.Wait()
+	// Only read from, or below the scratch folder that the gate removes.
+	_ = h.rows.Close()
+	_ = h.files.Close()
+}
+
+// ownUsage is what this process used, with everything that it waited for.
+func ownUsage() (cpu float64, peak int64) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			continue // the numbers are information, and decide nothing
+		}
+		cpu += (time.Duration(u.Utime.Nano()) + time.Duration(u.Stime.Nano())).Seconds()
+		peak = max(peak, maxRSS(&u))
+	}
+	return cpu, peak
+}
