@@ -14,6 +14,9 @@ import (
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
+// negation is where a schema lies that holds where the contract's does not.
+const negation = "contract:///negation.json"
+
 // base is where the contract's schema lies for the resolution of references.
 // It is hierarchical, so that a relative "$ref" resolves to something beside
 // it, which there is not; and its scheme is one that nothing loads.
@@ -29,7 +32,8 @@ func (nothing) Load(string) (any, error) {
 
 // compiled is a schema that is ready to validate.
 type compiled struct {
-	schema *jsonschema.Schema
+	schema   *jsonschema.Schema
+	negation *jsonschema.Schema
 
 	// The library knows no context. Its one hook that runs at every step of a
 	// validation is an extension, and the extension belongs to the compiled
@@ -68,13 +72,23 @@ func compile(n strictjson.Node, loader jsonschema.URLLoader) *compiled {
 	if err == nil {
 		c.RegisterVocabulary(stop.vocabulary())
 		c.AssertVocabs()
-		var s *jsonschema.Schema
-		if s, err = c.Compile(base); err == nil {
-			return &compiled{schema: s, stop: stop}
+		out := &compiled{stop: stop}
+		if out.schema, err = c.Compile(base); err == nil {
+			if out.negation, err = negate(c); err == nil {
+				return out
+			}
 		}
 	}
 	explain(n, err)
 	return nil
+}
+
+// negate compiles the negation of the contract's schema.
+func negate(c *jsonschema.Compiler) (*jsonschema.Schema, error) {
+	if err := c.AddResource(negation, map[string]any{"not": map[string]any{"$ref": base}}); err != nil {
+		return nil, err
+	}
+	return c.Compile(negation)
 }
 
 func newCompiler(loader jsonschema.URLLoader, doc any) (*jsonschema.Compiler, error) {
@@ -87,33 +101,48 @@ func newCompiler(loader jsonschema.URLLoader, doc any) (*jsonschema.Compiler, er
 
 // validate gives what is wrong with a document, in the order of the places. It
 // ends with the context's error when that ends first.
-func (c *compiled) validate(ctx context.Context, doc any) (found []violation, err error) {
+func (c *compiled) validate(ctx context.Context, doc any) ([]violation, error) {
+	err := c.apply(ctx, c.schema, doc)
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		return violations(invalid), nil
+	}
+	return nil, err
+}
+
+// valid says only whether a document is valid. Inside "not" the library notes
+// no places, which in a deep document take memory with the square of its depth.
+func (c *compiled) valid(ctx context.Context, doc any) (bool, error) {
+	err := c.apply(ctx, c.negation, doc)
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		return true, nil
+	}
+	return false, err
+}
+
+func (c *compiled) apply(ctx context.Context, s *jsonschema.Schema, doc any) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop.ctx = ctx
 	defer func() {
-		c.stop.ctx = nil
 		if r := recover(); r != nil {
-			s, ok := r.(stopped)
+			stop, ok := r.(stopped)
 			if !ok {
 				panic(r)
 			}
-			found, err = nil, s.err
+			err = stop.err
 		}
 	}()
-	if err := c.schema.Validate(doc); err != nil {
-		var invalid *jsonschema.ValidationError
-		if !errors.As(err, &invalid) {
-			return nil, err
-		}
-		return violations(invalid), nil
+	if err := s.Validate(doc); err != nil {
+		return err
 	}
-	return nil, ctx.Err()
+	return ctx.Err()
 }
 
 // stopper is an extension that asserts nothing and ends a validation whose
 // context is over. The library returns no error of ours, so it ends by a panic
-// that [compiled.validate] catches.
+// that [compiled.apply] catches.
 type stopper struct{ ctx context.Context }
 
 type stopped struct{ err error }

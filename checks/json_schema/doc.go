@@ -36,12 +36,13 @@
 // violations in the order of their places are findings, each with line, column
 // and the JSON Pointer of the value; the number of all is in observed.
 // Where no alternative of anyOf or oneOf holds, that is one violation, which
-// quotes the reasons of the first alternatives.
+// quotes the reasons of the first alternatives. The places of a document that is
+// very deep and large at once are not listed.
 //
 // # Inconclusive
 //
 // The file cannot be read or leaves the allowed roots, has more than 64 MiB or
-// ten million values, nests deeper than 10,000 levels, or holds a number of more
+// two million values, nests deeper than 10,000 levels, or holds a number of more
 // than 10,000 digits; validation did not end within the timeout.
 //
 // # Example

@@ -21,6 +21,15 @@ const (
 	// rationals, whose cost grows with the square of the digits: 10,000 take
 	// half a millisecond, a million a second, ten million minutes.
 	maxDigits = 10_000
+	// maxValues bounds the document: the library notes every violation, and
+	// each value may be one.
+	maxValues = 2_000_000
+	// maxPlaces bounds values times levels. The library notes with every
+	// violation the way to its place, so that is what its notes may take, at 16
+	// bytes a step; a document over it is judged without noting places.
+	maxPlaces = 32 << 20
+	// placeCost is the fixed part of such a note, in steps.
+	placeCost = 16
 )
 
 //go:embed doc.go
@@ -68,6 +77,13 @@ func judge(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	if long := longNumber(&doc.Root); long != nil {
 		return check.Unable(fault.LimitExceeded, "", "%s: %v: a number of more than %d digits", p.Path.File(), doc.Position(long.Pos), maxDigits)
 	}
+	values, levels := extent(&doc.Root)
+	if values > maxValues {
+		return check.Unable(fault.LimitExceeded, "", "%s has %d values; at most %d are held against a schema", p.Path.File(), values, maxValues)
+	}
+	if values*(levels+placeCost) > maxPlaces {
+		return judgeWhole(ctx, p, doc)
+	}
 	violations, err := p.compiled.validate(ctx, instance(&doc.Root))
 	if err != nil {
 		return check.From(err)
@@ -79,6 +95,38 @@ func judge(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 		return check.Defective(fault.CheckMalformed, "", "the schema refers to itself in a circle: %s", c.message)
 	}
 	return report(p, doc, violations)
+}
+
+// judgeWhole judges a document that is too large and too deep for the places of
+// its violations.
+func judgeWhole(ctx context.Context, p *Params, doc *strictjson.Document) check.Outcome {
+	valid, err := p.compiled.valid(ctx, instance(&doc.Root))
+	switch {
+	case err != nil:
+		return check.From(err)
+	case valid:
+		return check.Passed("%s is valid", p.Path.File()).Observing(map[string]any{"total": 0, "violations": []any{}})
+	}
+	o := check.Failed("%s violates the schema; it is too deep and too large for the places to be listed", p.Path.File())
+	o.Findings = []record.Finding{{Message: "violates the schema", File: p.Path.File(), Line: 1, Column: 1}}
+	return o.Observing(map[string]any{"total": nil, "violations": []any{}, "note": "the document is too deep and too large for the places to be listed"})
+}
+
+// extent counts the values of a document and its levels.
+func extent(v *strictjson.Value) (values, levels int) {
+	values = 1
+	below := func(child *strictjson.Value) {
+		n, d := extent(child)
+		values += n
+		levels = max(levels, d+1)
+	}
+	for i := range v.Items {
+		below(&v.Items[i])
+	}
+	for i := range v.Members {
+		below(&v.Members[i].Value)
+	}
+	return values, levels
 }
 
 // violation is one thing that the library found wrong with the document.

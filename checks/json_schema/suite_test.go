@@ -2,9 +2,9 @@ package jsonschema
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,10 +13,25 @@ import (
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
-// deviations are the cases of the published suite whose answer we do not give,
-// each with the reason. The test fails for one that is not listed, and for one
-// that is listed and agrees.
-var deviations = map[string]string{}
+// deviations are the cases of the published suite whose answer we do not give:
+// the beginning of their names, how many there are, and the reason. The test
+// fails for any other, and for one that is listed and agrees.
+var deviations = []deviation{
+	{"draft2020-12/format.json: ", 17,
+		"The required tests of this draft take formats for annotations; here they are asserted in every draft."},
+	{"draft2020-12/optional/format/ecmascript-regex.json: ", 9,
+		"Patterns are RE2, which lacks backreferences and lookbehind, has no empty class and no \\cA, and has \\a, (?P<name>) and (?i)."},
+	{"draft2020-12/optional/format/idn-email.json: ", 2, "idn-email is an annotation."},
+	{"draft2020-12/optional/format/idn-hostname.json: ", 0, "idn-hostname is an annotation."},
+	{"draft2020-12/optional/format/hostname.json: validation of A-label (punycode) host names: ", 0,
+		"A label that begins with xn-- is judged by its characters, not by what it decodes to."},
+}
+
+type deviation struct {
+	name   string
+	cases  int
+	reason string
+}
 
 // remotes are the suite's documents. The product loads nothing; in the test
 // they stand where the suite's own server would serve them.
@@ -59,10 +74,7 @@ func TestPublishedSuite(t *testing.T) {
 		{"draft2020-12", "https://json-schema.org/draft/2020-12/schema"},
 		{"format", "https://json-schema.org/draft/2020-12/schema"},
 	}
-	unused := map[string]bool{}
-	for name := range deviations {
-		unused[name] = true
-	}
+	differ := make([]int, len(deviations))
 	for _, d := range drafts {
 		loader := remotes{}
 		for _, f := range archive(t, "remotes") {
@@ -72,7 +84,7 @@ func TestPublishedSuite(t *testing.T) {
 		for _, f := range archive(t, d.name) {
 			for i := range parse(t, f.Data).Items {
 				group := &parse(t, f.Data).Items[i]
-				cases += runGroup(t, loader, d.uri, strings.TrimPrefix(f.Name, "tests/"), group, unused)
+				cases += runGroup(t, loader, d.uri, strings.TrimPrefix(f.Name, "tests/"), group, differ)
 			}
 		}
 		t.Logf("%s: %d cases", d.name, cases)
@@ -80,8 +92,10 @@ func TestPublishedSuite(t *testing.T) {
 			t.Errorf("%s holds only %d cases", d.name, cases)
 		}
 	}
-	for name := range unused {
-		t.Errorf("listed as a deviation, but the answer is the suite's: %s", name)
+	for i, d := range deviations {
+		if differ[i] != d.cases {
+			t.Errorf("%d cases of %q differ; %d are listed", differ[i], d.name, d.cases)
+		}
 	}
 }
 
@@ -96,7 +110,7 @@ func declare(schema *strictjson.Value, draft string) *strictjson.Value {
 }
 
 // runGroup runs the cases of one schema and counts them.
-func runGroup(t *testing.T, loader remotes, draft, file string, group *strictjson.Value, unused map[string]bool) int {
+func runGroup(t *testing.T, loader remotes, draft, file string, group *strictjson.Value, differ []int) int {
 	var report strictjson.Report
 	c := compile(report.Root(declare(group.Get("schema"), draft)), loader)
 	name := file + ": " + group.Get("description").Text
@@ -110,19 +124,24 @@ func runGroup(t *testing.T, loader remotes, draft, file string, group *strictjso
 				t.Fatal(err)
 			}
 			got = fmt.Sprint(len(found) == 0)
+			// The two ways of judging must agree.
+			valid, err := c.valid(context.Background(), instance(tests[i].Get("data")))
+			if err != nil || valid != (len(found) == 0) {
+				t.Errorf("%s: %d violations, but valid is %v (%v)", test, len(found), valid, err)
+			}
 		} else {
 			got += ": " + report.Problems[0].Message
 		}
-		agrees := got == fmt.Sprint(tests[i].Get("valid").Bool)
-		_, listed := deviations[test]
-		delete(unused, test)
-		if agrees == listed {
-			data, err := json.Marshal(tests[i].Get("data"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("%s\n\tdata %.200s: got %s, the suite says %v, listed as a deviation: %v", test, data, got, tests[i].Get("valid").Bool, listed)
+		want := fmt.Sprint(tests[i].Get("valid").Bool)
+		if got == want {
+			continue
 		}
+		if d := slices.IndexFunc(deviations, func(d deviation) bool { return strings.HasPrefix(test, d.name) }); d >= 0 {
+			differ[d]++
+			continue
+		}
+		data, _ := strictjson.Excerpt(tests[i].Get("data"), 200)
+		t.Errorf("%s\n\tdata %s: got %s, the suite says %s", test, data, got, want)
 	}
 	return len(tests)
 }

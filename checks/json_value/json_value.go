@@ -85,10 +85,7 @@ func (p *Params) compare(doc *strictjson.Document, found *strictjson.Value) chec
 		return check.Passed("%s is %s", p.where(), show(found)).Expecting(p.expected()).Observing(check.Observable(found))
 	}
 	at, reason := difference(place{found, p.Pointer}, p.Equals)
-	o := check.Failed("%s is not the wanted value: %s", p.where(), reason)
-	if at.value == found {
-		o = check.Failed("%s is %s, not %s", p.where(), show(found), show(p.Equals))
-	}
+	o := check.Failed("%s: %s", p.Path.File(), reason)
 	o.Findings = []record.Finding{p.finding(doc, at, reason)}
 	return o.Expecting(p.expected()).Observing(check.Observable(found))
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/record"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
@@ -197,10 +198,7 @@ func (o Output) Text(most int) (text string, whole bool) {
 // Blobs gives the streams that a result cannot show whole, as evidence.
 func (e Exit) Blobs() []Blob {
 	var out []Blob
-	for _, s := range []struct {
-		role string
-		Output
-	}{{"stdout", e.Stdout}, {"stderr", e.Stderr}} {
+	for _, s := range e.streams() {
 		if _, whole := s.Text(MaxShown); whole || len(s.Data) == 0 {
 			continue
 		}
@@ -213,6 +211,48 @@ func (e Exit) Blobs() []Blob {
 	return out
 }
 
+// Observed is the exit as a result holds it: the exit code or the signal, and
+// per stream its text, its size and its digest. What a parser of the output
+// finds later has its place beside these.
+func (e Exit) Observed() map[string]any {
+	out := map[string]any{}
+	switch {
+	case e.LimitHit != "":
+		out["ended_by_limit"] = e.LimitHit
+	case e.Signal != "":
+		out["signal"] = e.Signal
+	case e.Tool.Path != "":
+		out["exit_code"] = e.Code
+	}
+	for _, s := range e.streams() {
+		text, whole := s.Text(MaxShown)
+		out[s.role] = text
+		out[s.role+"_bytes"] = s.Total
+		if s.Total > 0 {
+			out[s.role+"_digest"] = s.Digest.String()
+		}
+		if !whole {
+			out[s.role+"_note"] = "not exactly what was written: it was shortened, or bytes that are no UTF-8 are shown as \\x and two hex digits"
+		}
+	}
+	return out
+}
+
+type stream struct {
+	role string
+	Output
+}
+
+func (e Exit) streams() []stream { return []stream{{"stdout", e.Stdout}, {"stderr", e.Stderr}} }
+
+// ToolUsed is the program that ran, or nil when none was found.
+func (e Exit) ToolUsed() *record.Tool {
+	if e.Tool == (record.Tool{}) {
+		return nil
+	}
+	return &e.Tool
+}
+
 // Limitations says what limits an answer that rests on this exit.
 func (e Exit) Limitations() []string {
 	var out []string
@@ -222,12 +262,11 @@ func (e Exit) Limitations() []string {
 	case e.Leftovers > 1:
 		out = append(out, fmt.Sprintf("%d processes outlived the command and were killed", e.Leftovers))
 	}
-	for name, o := range map[string]Output{"standard output": e.Stdout, "standard error": e.Stderr} {
-		if o.Truncated {
-			out = append(out, fmt.Sprintf("%s had %d bytes, of which only the head and the tail were kept", name, o.Total))
+	for _, s := range e.streams() {
+		if s.Truncated {
+			out = append(out, fmt.Sprintf("%s had %d bytes, of which only the head and the tail were kept", s.role, s.Total))
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
@@ -240,6 +279,7 @@ func RunCommand(ctx context.Context, exec Executor, c Command) (Exit, *Outcome) 
 	var o Outcome
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		exit.LimitHit = "the timeout"
 		o = Unable(fault.Timeout, "", "%s did not end within the timeout, and was killed with its whole process tree", Quote(c.Argv[0]))
 	case err != nil:
 		o = From(err)

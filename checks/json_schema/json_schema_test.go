@@ -1,0 +1,9 @@
+package jsonschema
+
+import (
+	"testing"
+
+	"github.com/verdictgate/verdictgate/gate/check/checktest"
+)
+
+func TestCases(t *testing.T) { checktest.Run(t, Type()) }

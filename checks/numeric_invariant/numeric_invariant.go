@@ -1,0 +1,158 @@
+package numericinvariant
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/verdictgate/verdictgate/gate/check"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+const (
+	// maxDigits bounds a number that is computed with: the cost grows with the
+	// square of its digits.
+	maxDigits = 10_000
+	// maxQuoted is how much of a value stands in one line.
+	maxQuoted = 120
+)
+
+//go:embed doc.go
+var doc string
+
+// Type is the check type numeric_invariant.
+func Type() check.Type { return check.Define("numeric_invariant", check.DocText(doc), run) }
+
+// Params are the parameters of a check.
+type Params struct {
+	Value     value               `json:"value" need:"yes" doc:"number, or (schema_version 2) {\"from\": …}: where it is read"`
+	Min       *strictjson.Literal `json:"min" doc:"the number is at least this"`
+	Max       *strictjson.Literal `json:"max" doc:"the number is at most this"`
+	Equals    *strictjson.Literal `json:"equals" doc:"the number is this, within the tolerance"`
+	Tolerance strictjson.Literal  `json:"tolerance" default:"0" doc:"how far the number may lie from equals"`
+}
+
+// Validate looks for statements that say nothing, or that nothing satisfies.
+func (p *Params) Validate(n strictjson.Node) {
+	if p.Min == nil && p.Max == nil && p.Equals == nil {
+		n.Problemf("Add at least one of them.", `params of numeric_invariant need "min", "max" or "equals"`)
+	}
+	if p.Min != nil && p.Max != nil && strictjson.CompareNumbers(string(*p.Min), string(*p.Max)) > 0 {
+		n.Member("min").Problemf("", `"min" is greater than "max": no number lies between %s and %s`, clip(string(*p.Min)), clip(string(*p.Max)))
+	}
+	for _, l := range p.bounds() {
+		if len(*l.limit) > maxDigits {
+			n.Member(l.name).Problemf("", "%q has more than %d digits", l.name, maxDigits)
+		}
+	}
+	// Version 1 takes a tolerance that nothing is compared with, as the tool
+	// whose contracts it reads does.
+	switch c := strictjson.CompareNumbers(string(p.Tolerance), "0"); {
+	case c < 0:
+		n.Member("tolerance").Problemf("", `"tolerance" must not be negative, and is %s`, clip(string(p.Tolerance)))
+	case c > 0 && p.Equals == nil && n.Report.Version >= 2:
+		n.Member("tolerance").Problemf(`Widen "min" and "max" instead.`, `"tolerance" belongs to "equals", which is missing`)
+	}
+}
+
+type bound struct {
+	name  string
+	limit *strictjson.Literal
+}
+
+// bounds gives the numbers that were given to compare with.
+func (p *Params) bounds() []bound {
+	all := []bound{{"min", p.Min}, {"max", p.Max}, {"equals", p.Equals}, {"tolerance", &p.Tolerance}}
+	return slices.DeleteFunc(all, func(b bound) bool { return b.limit == nil })
+}
+
+// Profile is that of a command where the number is a command's.
+func (p *Params) Profile() check.Profile {
+	if p.Value.from != nil && p.Value.from.Command != nil {
+		return check.Process
+	}
+	return check.Reading
+}
+
+func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
+	return judge(ctx, p, pass).Expecting(p.expected())
+}
+
+func judge(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
+	if p.Value.from == nil {
+		return p.compare(p.Value.literal, "").Observing(p.Value.literal.Value())
+	}
+	r := p.Value.from.read(ctx, pass)
+	switch {
+	case r.instead != nil:
+		return r.finish(*r.instead)
+	case len(r.literal) > maxDigits:
+		return r.finish(check.Unable(fault.LimitExceeded, "", "%s: the number has more than %d digits", r.what, maxDigits))
+	}
+	return r.finish(p.compare(r.literal, r.what))
+}
+
+// compare holds the number against every bound and names the first that it
+// violates.
+func (p *Params) compare(literal strictjson.Literal, what string) check.Outcome {
+	number := what
+	if number != "" {
+		number += " is "
+	}
+	number += clip(string(literal))
+	switch {
+	case p.Min != nil && strictjson.CompareNumbers(string(literal), string(*p.Min)) < 0:
+		return check.Failed("%s, less than min %s", number, clip(string(*p.Min)))
+	case p.Max != nil && strictjson.CompareNumbers(string(literal), string(*p.Max)) > 0:
+		return check.Failed("%s, more than max %s", number, clip(string(*p.Max)))
+	case p.Equals != nil:
+		apart := new(big.Rat).Sub(strictjson.Exact(string(literal)), strictjson.Exact(string(*p.Equals)))
+		if t := strictjson.Exact(string(p.Tolerance)); apart.Abs(apart).Cmp(t) > 0 {
+			if t.Sign() == 0 {
+				return check.Failed("%s, not %s", number, clip(string(*p.Equals)))
+			}
+			return check.Failed("%s, further than %s from %s", number, clip(string(p.Tolerance)), clip(string(*p.Equals)))
+		}
+	}
+	return check.Passed("%s, as wanted", number)
+}
+
+func (p *Params) expected() any {
+	out := map[string]any{}
+	for _, b := range p.bounds() {
+		out[b.name] = b.limit.Value()
+	}
+	if p.Equals == nil {
+		delete(out, "tolerance")
+	}
+	return out
+}
+
+func clip(s string) string {
+	if len(s) > maxQuoted {
+		return s[:maxQuoted] + "…"
+	}
+	return s
+}
+
+// asNumber reads text as a JSON number: nothing before it, nothing after it.
+func asNumber(text string) (strictjson.Literal, error) {
+	doc, err := strictjson.Parse([]byte(text), strictjson.DocumentLimits)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s is no JSON number: %w", quote(text), err)
+	case doc.Root.Kind != strictjson.Number || strings.TrimSpace(text) != text || doc.Root.Text != text:
+		return "", fmt.Errorf("%s is no JSON number", quote(text))
+	}
+	return strictjson.Literal(text), nil
+}
+
+func quote(text string) string {
+	s := strictjson.Str(text)
+	shown, _ := strictjson.Excerpt(&s, maxQuoted)
+	return shown
+}
