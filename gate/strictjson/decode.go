@@ -149,7 +149,7 @@ func Nearest(name string, all []string) string {
 		if apart := len(name) - len(known); apart >= at || -apart >= at {
 			continue
 		}
-		if d := distance(name, known); d < at {
+		if d := distance(strings.ToLower(name), strings.ToLower(known)); d < at && d < len(known) {
 			best, at = known, d
 		}
 	}
@@ -162,26 +162,28 @@ func Nearest(name string, all []string) string {
 	return "The known names are " + strings.Join(all, ", ") + "."
 }
 
-// distance is the Levenshtein distance, in bytes.
+// distance counts, in bytes, the insertions, deletions, changes and exchanges
+// of neighbours that lead from one name to the other.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			above := row[j]
-			cost := diagonal
+			change := last[j-1]
 			if a[i-1] != b[j-1] {
-				cost++
+				change++
 			}
-			row[j] = min(cost, above+1, row[j-1]+1)
-			diagonal = above
+			row[j] = min(change, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
 
 // label names what is decoded. It is written only when there is a problem: a

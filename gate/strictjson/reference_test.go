@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -117,19 +118,15 @@ func referenceNumber(lit string) string {
 // reads back as r, and of those the one nearest to it.
 func shortest(r *big.Rat) (digits string, point int) {
 	want, _ := r.Float64()
-	one, ten := big.NewRat(1, 1), big.NewRat(10, 1)
-	for scaled := new(big.Rat).Set(r); scaled.Cmp(one) >= 0; point++ {
-		scaled.Quo(scaled, ten)
-	}
-	for scaled := new(big.Rat).Set(r); scaled.Cmp(big.NewRat(1, 10)) < 0; point-- {
-		scaled.Mul(scaled, ten)
-	}
 	power := func(n int) *big.Rat {
 		p := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil))
 		if n < 0 {
 			p.Inv(p)
 		}
 		return p
+	}
+	// The logarithm may be off by one beside a power of ten.
+	for point = int(math.Log10(want)) - 1; r.Cmp(power(point)) >= 0; point++ {
 	}
 	for n := 1; ; n++ {
 		unit := power(point - n)
