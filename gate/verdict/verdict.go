@@ -79,8 +79,9 @@ func Judge(in Input) Judgement {
 		j.Unresolved = append(j.Unresolved, j.Required...)
 		return j
 	}
+	answers := answersOf(in.Results)
 	for _, id := range j.Required {
-		switch status(id, in.Results) {
+		switch answers[id].status() {
 		case record.Pass:
 			j.Passed = append(j.Passed, id)
 		case record.Fail:
@@ -115,29 +116,45 @@ func assurance(decided, inProcess bool) contract.Assurance {
 	return contract.IsolatedLocal
 }
 
+// answer is all that was said about one check.
+type answer struct {
+	results int
+	failed  bool
+	last    record.Status
+}
+
+// answersOf collects the results by check. A proposed check has no say about
+// an id of the contract.
+func answersOf(results []record.Result) map[string]answer {
+	out := make(map[string]answer, len(results))
+	for i := range results {
+		r := &results[i]
+		if r.Proposed {
+			continue
+		}
+		a := out[r.CheckID]
+		a.results++
+		a.failed = a.failed || r.Status == record.Fail
+		a.last = r.Status
+		if r.Status == record.Pass && (r.Passed == nil || !*r.Passed) {
+			a.last = record.Broken // a result that contradicts itself proves nothing
+		}
+		out[r.CheckID] = a
+	}
+	return out
+}
+
 // status is the answer to one required check. One false answer among several
 // is enough to fail; several answers are otherwise none, because nobody can
 // say which of them counts.
-func status(id string, results []record.Result) record.Status {
-	answers, last := 0, record.Inconclusive
-	for i := range results {
-		r := &results[i]
-		if r.CheckID != id || r.Proposed {
-			continue
-		}
-		if r.Status == record.Fail {
-			return record.Fail
-		}
-		answers++
-		last = r.Status
-		if r.Status == record.Pass && (r.Passed == nil || !*r.Passed) {
-			last = record.Broken // a result that contradicts itself proves nothing
-		}
-	}
-	if answers != 1 {
+func (a answer) status() record.Status {
+	switch {
+	case a.failed:
+		return record.Fail
+	case a.results != 1:
 		return record.Inconclusive
 	}
-	return last
+	return a.last
 }
 
 // attempted lists the checks that were run: those with a result, less those

@@ -1,0 +1,35 @@
+// Package bundle writes the evidence of a run to disk, reads it back, and
+// re-checks on reading that every part still is what was written.
+//
+// # A bundle
+//
+// A bundle is one folder, <data folder>/verifications/<run id>/:
+//
+//	contract.json         the frozen contract, in canonical form
+//	evidence.json         what was seen and decided, in canonical form: its
+//	                      SHA-256 is the bundle digest
+//	attestation.json      the digests that bind the two, and its own
+//	blobs/sha256/<hex>    what was too large or too raw for evidence.json,
+//	                      each named by its SHA-256
+//	reports/              made from the others later, bound by nothing
+//
+// docs/evidence.md describes every member, for those who check a bundle
+// without this program.
+//
+// # Writing
+//
+// [Write] is the only way to make one. It takes what a run has seen, takes the
+// credentials out ([Redact]), derives the verdict (package verdict), and writes
+// everything to a folder whose name begins with ".partial-" and which holds a
+// lock; the last step renames it. A crash at any moment leaves at most such a
+// folder, and a later run removes it once the kernel says that nobody holds
+// the lock any more.
+//
+// # Reading
+//
+// [Read] trusts nothing in the folder. It opens regular files only, of bounded
+// size, follows no link, and gives a [Sealed] only when every digest holds, the
+// parts belong together, and the verdict that package verdict derives from the
+// recorded results is the verdict that is recorded. Otherwise it gives a fault
+// that names the part, and never a verdict.
+package bundle

@@ -1,0 +1,147 @@
+package bundle
+
+import (
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+	"github.com/verdictgate/verdictgate/gate/verdict"
+)
+
+// SchemaVersion is the version of evidence.json and attestation.json.
+const SchemaVersion = 1
+
+// Evidence is evidence.json. docs/evidence.md says what each member means; the
+// two are held together by a test. Lists are never null.
+type Evidence struct {
+	SchemaVersion    int                `json:"schema_version"`
+	RunID            string             `json:"run_id"`
+	CreatedAt        string             `json:"created_at"`
+	StartedAt        string             `json:"started_at"`
+	EndedAt          string             `json:"ended_at"`
+	ContractID       string             `json:"contract_id"`
+	ContractDigest   string             `json:"contract_digest"`
+	SourceRevision   *string            `json:"source_revision"`
+	ContentDigest    *string            `json:"content_digest"`
+	CaptureDigest    *string            `json:"capture_digest"`
+	Subjects         []Subject          `json:"subjects"`
+	Artifacts        []Artifact         `json:"artifacts"`
+	CheckResults     []record.Result    `json:"check_results"`
+	AdvisoryFindings []strictjson.Value `json:"advisory_findings"`
+	Verdict          verdict.Verdict    `json:"verdict"`
+	Outcome          verdict.Outcome    `json:"outcome"`
+	Assurance        contract.Assurance `json:"assurance"`
+	Limitations      []string           `json:"limitations"`
+	PolicySnapshot   Policy             `json:"policy_snapshot"`
+	Isolation        Isolation          `json:"isolation"`
+	Verifier         Verifier           `json:"verifier"`
+	Method           string             `json:"method"`
+	Tools            []record.Tool      `json:"tools"`
+	Cost             Cost               `json:"cost"`
+	Exceptions       []strictjson.Value `json:"exceptions"`
+}
+
+// Subject is a file that the verdict is about.
+type Subject struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// Artifact is a file of the bundle; Path is relative to its folder.
+type Artifact struct {
+	Role   string `json:"role"`
+	Path   string `json:"path"`
+	Digest string `json:"digest"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// Policy is what the run was allowed.
+type Policy struct {
+	RequiredAssurance contract.Assurance `json:"required_assurance"`
+	AllowedOrigins    []contract.Origin  `json:"allowed_origins"`
+	Roots             []string           `json:"roots"` // absolute; the workspace first
+	ProposedChecks    []string           `json:"proposed_checks"`
+}
+
+// Isolation is what stood around the checks, and whether their answer came
+// through whole.
+type Isolation struct {
+	InProcess bool               `json:"in_process"`
+	Complete  bool               `json:"complete"` // the worker's answer ended with a valid end record
+	Failure   string             `json:"failure"`  // why not; "" when it did
+	Profiles  []record.Isolation `json:"profiles"`
+}
+
+// Verifier is the program that judged.
+type Verifier struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	Digest   string `json:"digest"` // of the running binary
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// Cost is what the run took.
+type Cost struct {
+	WallSeconds float64 `json:"wall_seconds"`
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	PeakBytes   int64   `json:"peak_memory_bytes"`
+	BytesHashed int64   `json:"bytes_hashed"`
+	Requests    int     `json:"requests"`
+	Pages       int     `json:"pages"`
+	FramesRead  int     `json:"frames_read"`
+}
+
+// Attestation is attestation.json.
+type Attestation struct {
+	SchemaVersion      int                `json:"schema_version"`
+	BundleDigest       string             `json:"bundle_digest"`
+	ContractDigest     string             `json:"contract_digest"`
+	Verdict            verdict.Verdict    `json:"verdict"`
+	Assurance          contract.Assurance `json:"assurance"`
+	CreatedAt          string             `json:"created_at"`
+	Host               string             `json:"host"`
+	Signature          *string            `json:"signature"`
+	SignatureAlgorithm *string            `json:"signature_algorithm"`
+	PublicKey          *string            `json:"public_key"`
+	SignatureStatus    string             `json:"signature_status"`
+	SigstoreDigest     *string            `json:"sigstore_digest"`
+	AttestationDigest  string             `json:"attestation_digest"`
+}
+
+// Unsigned is the signature status of a bundle that only its hashes bind. They
+// detect a later edit; they say nothing about who wrote it.
+const Unsigned = "unsigned_hash_bound"
+
+// The files of a bundle.
+const (
+	contractName    = "contract.json"
+	evidenceName    = "evidence.json"
+	attestationName = "attestation.json"
+	blobsName       = "blobs"
+	algorithmName   = "sha256"
+	reportsName     = "reports"
+)
+
+// blobPath is where a blob lies in a bundle, '/'-separated.
+func blobPath(d strictjson.Digest) string {
+	return blobsName + "/" + algorithmName + "/" + d.Hex()
+}
+
+// attestationDigest is the SHA-256 over an attestation less that very member.
+func attestationDigest(root *strictjson.Value) strictjson.Digest {
+	bare := root.Without("attestation_digest")
+	return strictjson.DigestOf(&bare)
+}
+
+// outputDigest binds what a result says: its status, what was expected and
+// observed, the summary and the error, as they stand in evidence.json.
+func outputDigest(r *record.Result) (strictjson.Digest, error) {
+	v, err := strictjson.FromGo(map[string]any{
+		"status": r.Status, "expected": r.Expected, "observed": r.Observed, "summary": r.Summary, "error": r.Error,
+	})
+	if err != nil {
+		return strictjson.Digest{}, err
+	}
+	return strictjson.DigestOf(&v), nil
+}

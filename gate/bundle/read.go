@@ -1,0 +1,450 @@
+package bundle
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+	"github.com/verdictgate/verdictgate/gate/verdict"
+)
+
+// Sealed is a bundle all of whose bindings were re-checked.
+type Sealed struct {
+	Dir         string
+	Contract    *contract.File
+	Evidence    Evidence
+	Attestation Attestation
+	Judgement   verdict.Judgement // derived again from the recorded results
+	Unknown     []string          // files that belong to no part of a bundle, relative, bounded
+}
+
+// Read reads a bundle back and re-checks every binding. Its error is a fault
+// that names what does not hold; no verdict is given then.
+func Read(dir string) (*Sealed, error) {
+	r, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkBlobs(); err != nil {
+		return nil, err
+	}
+	return r.sealed, nil
+}
+
+// reading is a bundle on its way to being one.
+type reading struct {
+	dir    string
+	sealed *Sealed
+	bytes  int64 // of the JSON files
+}
+
+// open checks everything but the bytes of the blobs.
+func open(dir string) (*reading, error) {
+	r := &reading{dir: dir, sealed: &Sealed{Dir: dir}}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
+	}
+	for _, check := range []func() error{
+		r.readAttestation, r.readEvidence, r.readContract, r.checkTogether, r.checkResults, r.checkVerdict, r.takeInventory,
+	} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// refuse makes the fault that says which part of the bundle does not hold.
+func (r *reading) refuse(code fault.Code, part, format string, args ...any) *fault.Error {
+	return fault.New(code, "", "%s", part+" "+fmt.Sprintf(format, args...)).With("bundle", r.dir).With("part", part)
+}
+
+// file reads a regular file of the bundle.
+func (r *reading) file(name string, most int64) ([]byte, error) {
+	f, size, err := openRegular(filepath.Join(r.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > most {
+		return nil, fmt.Errorf("has %d bytes; at most %d are read", size, most)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", plain(err))
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("grew over %d bytes while it was read", most)
+	}
+	r.bytes += int64(len(data))
+	return data, nil
+}
+
+// openRegular opens a file that is one: no link, FIFO, socket or device.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, errors.New("is missing")
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, 0, errors.New("is no regular file")
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot be read: %w", plain(err))
+	}
+	f, err := os.OpenFile(path, openFlags, 0)
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot be read: %w", plain(err))
+	}
+	// What was opened may not be what was looked at.
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, 0, errors.Join(errors.New("is no regular file"), err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// plain takes the path out of an error: the message names the part already.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// decode reads a value into its struct and makes sure that nothing was left
+// out, left over or spelled otherwise: written again it must be the same.
+func decode(root *strictjson.Value, into any) error {
+	canonical := strictjson.Canonical(root)
+	dec := json.NewDecoder(bytes.NewReader(canonical))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	again, err := strictjson.Marshal(into)
+	if err == nil && !bytes.Equal(again, canonical) {
+		err = errors.New("its members are not those of this version of the format")
+	}
+	return err
+}
+
+func (r *reading) readAttestation() error {
+	data, err := r.file(attestationName, maxAttestation)
+	if err != nil {
+		return r.refuse(fault.AttestationInvalid, attestationName, "%v", err)
+	}
+	doc, err := strictjson.Parse(data, strictjson.ContractLimits)
+	if err != nil {
+		return r.refuse(fault.AttestationInvalid, attestationName, "is malformed: %v", err)
+	}
+	stated := doc.Root.Get("attestation_digest")
+	if stated == nil || stated.Kind != strictjson.String {
+		return r.refuse(fault.AttestationInvalid, attestationName, "states no attestation_digest")
+	}
+	if actual := attestationDigest(&doc.Root).String(); stated.Text != actual {
+		return r.refuse(fault.AttestationTampered, attestationName, "was changed after it was written: it states the digest %q and digests to %s", stated.Text, actual).
+			With("recorded_digest", stated.Text).With("actual_digest", actual)
+	}
+	a := &r.sealed.Attestation
+	if err := decode(&doc.Root, a); err != nil {
+		return r.refuse(fault.AttestationInvalid, attestationName, "is malformed: %v", err)
+	}
+	if a.SchemaVersion != SchemaVersion {
+		return r.refuse(fault.AttestationInvalid, attestationName, "is of version %d; this build reads version %d", a.SchemaVersion, SchemaVersion)
+	}
+	if a.SignatureStatus != Unsigned || a.Signature != nil || a.SignatureAlgorithm != nil || a.PublicKey != nil || a.SigstoreDigest != nil {
+		return r.refuse(fault.SignatureInvalid, attestationName, "claims a signature, which this build cannot verify")
+	}
+	return nil
+}
+
+func (r *reading) readEvidence() error {
+	data, err := r.file(evidenceName, maxEvidence)
+	if err != nil {
+		return r.refuse(fault.AttestationInvalid, evidenceName, "%v", err)
+	}
+	doc, err := strictjson.Parse(data, strictjson.DocumentLimits)
+	if err != nil {
+		return r.refuse(fault.AttestationTampered, evidenceName, "was changed after it was written: it is no longer JSON: %v", err)
+	}
+	e := &r.sealed.Evidence
+	shape := decode(&doc.Root, e)
+	actual := strictjson.DigestOf(&doc.Root).String()
+	if stated := r.sealed.Attestation.BundleDigest; actual != stated {
+		code, why := fault.AttestationTampered, "was changed after it was written: "
+		if shape == nil && e.consistent() && e.CreatedAt != r.sealed.Attestation.CreatedAt {
+			code, why = fault.AttestationMismatch, "is of another run than attestation.json: "
+		}
+		return r.refuse(code, evidenceName, "%sattestation.json states the digest %s and it digests to %s", why, stated, actual).
+			With("recorded_digest", stated).With("actual_digest", actual)
+	}
+	if shape != nil {
+		return r.refuse(fault.AttestationInvalid, evidenceName, "is malformed: %v", shape)
+	}
+	if e.SchemaVersion != SchemaVersion {
+		return r.refuse(fault.AttestationInvalid, evidenceName, "is of version %d; this build reads version %d", e.SchemaVersion, SchemaVersion)
+	}
+	return nil
+}
+
+// consistent says whether the run's id and the moment it was written agree, as
+// they do in a file that nobody edited.
+func (e *Evidence) consistent() bool {
+	moment, ok := idMoment(e.RunID)
+	return ok && strings.HasPrefix(e.CreatedAt, moment.Format("2006-01-02T15:04:05."))
+}
+
+func (r *reading) readContract() error {
+	data, err := r.file(contractName, maxContract)
+	if err != nil {
+		return r.refuse(fault.ContractTampered, contractName, "%v", err)
+	}
+	stated := r.sealed.Evidence.ContractDigest
+	k, err := contract.Parse(contractName, data)
+	if err != nil {
+		return r.refuse(fault.ContractTampered, contractName, "was changed after it was frozen: it is no longer JSON: %v", fault.As(err).Message)
+	}
+	actual := k.Digest().String()
+	switch own := k.Contract.DigestText(); {
+	case own != actual:
+		return r.refuse(fault.ContractTampered, contractName, "was changed after it was frozen: it states the digest %q and digests to %s", own, actual).
+			With("recorded_digest", own).With("actual_digest", actual)
+	case actual != stated:
+		return r.refuse(fault.AttestationMismatch, contractName, "is not the contract of this run: evidence.json names %s and it is %s", stated, actual).
+			With("recorded_digest", stated).With("actual_digest", actual)
+	}
+	if err := k.CheckSeal(); err != nil {
+		return r.refuse(fault.AttestationInvalid, contractName, "is whole, but this build cannot read it: %v", fault.As(err).Message)
+	}
+	r.sealed.Contract = k
+	return nil
+}
+
+// checkTogether compares what the parts say about each other.
+func (r *reading) checkTogether() error {
+	e, a := &r.sealed.Evidence, &r.sealed.Attestation
+	if id := filepath.Base(r.dir); id != e.RunID {
+		if _, ok := idMoment(id); ok {
+			return r.refuse(fault.AttestationMismatch, evidenceName, "is of run %s and lies in the folder of run %s", e.RunID, id)
+		}
+	}
+	for _, c := range []struct{ what, evidence, attestation string }{
+		{"contract_digest", e.ContractDigest, a.ContractDigest},
+		{"verdict", string(e.Verdict), string(a.Verdict)},
+		{"assurance", string(e.Assurance), string(a.Assurance)},
+		{"created_at", e.CreatedAt, a.CreatedAt},
+	} {
+		if c.evidence != c.attestation {
+			return r.refuse(fault.AttestationMismatch, evidenceName, "and attestation.json differ in %s", c.what)
+		}
+	}
+	if e.ContractID != r.sealed.Contract.Contract.ID {
+		return r.refuse(fault.AttestationMismatch, evidenceName, "and contract.json differ in contract_id")
+	}
+	return nil
+}
+
+// checkResults compares the results with the contract's checks and with their
+// own output digests.
+func (r *reading) checkResults() error {
+	checks := map[string]contract.Check{}
+	for _, k := range r.sealed.Contract.Contract.Checks {
+		checks[k.ID] = k
+	}
+	seen := map[string]bool{}
+	results := r.sealed.Evidence.CheckResults
+	for i := range results {
+		res := &results[i]
+		k, known := checks[res.CheckID]
+		switch {
+		case seen[res.CheckID]:
+			return r.refuse(fault.AttestationMismatch, evidenceName, "holds two results of check %s", res.CheckID)
+		case res.Proposed && (known || res.Required):
+			return r.refuse(fault.AttestationMismatch, evidenceName, "calls check %s proposed, which the contract decides", res.CheckID)
+		case !res.Proposed && (!known || k.Type != res.Type || k.Required != res.Required):
+			return r.refuse(fault.AttestationMismatch, evidenceName, "holds a result of check %s that contract.json does not have like that", res.CheckID)
+		}
+		seen[res.CheckID] = true
+		if d, err := outputDigest(res); err != nil || d.String() != res.OutputDigest {
+			return r.refuse(fault.AttestationMismatch, evidenceName, "states another output_digest for check %s than its result has", res.CheckID)
+		}
+	}
+	return nil
+}
+
+// checkVerdict derives the verdict again.
+func (r *reading) checkVerdict() error {
+	e := &r.sealed.Evidence
+	j := verdict.Judge(verdict.Input{Complete: e.Isolation.Complete, InProcess: e.Isolation.InProcess, Results: e.CheckResults, Required: r.sealed.Contract.Contract.Required()})
+	if j.Verdict != e.Verdict || j.Outcome != e.Outcome || j.Assurance != e.Assurance {
+		// The message names no verdict: neither of the two can be relied on.
+		return r.refuse(fault.AttestationMismatch, evidenceName, "records another verdict, outcome or assurance than its results give")
+	}
+	r.sealed.Judgement = j
+	return nil
+}
+
+// refs gives the blobs that the evidence names, each with its size.
+func (r *reading) refs() (map[string]int64, error) {
+	out := map[string]int64{}
+	add := func(digest string, size int64) error {
+		d, err := strictjson.ParseDigest(digest)
+		if err != nil || d.String() != digest || size < 0 {
+			return r.refuse(fault.AttestationMismatch, evidenceName, "names a blob %q that cannot be one", digest)
+		}
+		if known, ok := out[d.Hex()]; ok && known != size {
+			return r.refuse(fault.AttestationMismatch, evidenceName, "names the blob %s with two sizes", digest)
+		}
+		out[d.Hex()] = size
+		return nil
+	}
+	e := &r.sealed.Evidence
+	for i := range e.CheckResults {
+		for _, ref := range e.CheckResults[i].EvidenceRefs {
+			if err := add(ref.Digest, ref.Bytes); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, a := range e.Artifacts {
+		if err := add(a.Digest, a.Bytes); err != nil {
+			return nil, err
+		}
+		if d, err := strictjson.ParseDigest(a.Digest); err != nil || a.Path != blobPath(d) {
+			return nil, r.refuse(fault.AttestationMismatch, evidenceName, "names an artifact at %q that lies elsewhere", a.Path)
+		}
+	}
+	return out, nil
+}
+
+// takeInventory finds missing blobs and files that do not belong there.
+func (r *reading) takeInventory() error {
+	refs, err := r.refs()
+	if err != nil {
+		return err
+	}
+	// A link in place of the folder would let the blobs be changed elsewhere.
+	for _, dir := range []string{blobsName, filepath.Join(blobsName, algorithmName)} {
+		if info, err := os.Lstat(filepath.Join(r.dir, dir)); err == nil && !info.IsDir() {
+			return r.refuse(fault.BlobTampered, filepath.ToSlash(dir), "is no folder")
+		}
+	}
+	for hex, size := range refs {
+		part := blobsName + "/" + algorithmName + "/" + hex
+		f, actual, err := openRegular(filepath.Join(r.dir, filepath.FromSlash(part)))
+		if err != nil {
+			return r.refuse(fault.BlobTampered, part, "%v", err)
+		}
+		if err := f.Close(); err != nil {
+			return r.refuse(fault.BlobTampered, part, "cannot be read: %v", err)
+		}
+		if actual != size {
+			return r.refuse(fault.BlobTampered, part, "has %d bytes and evidence.json names %d", actual, size)
+		}
+	}
+	return r.findUnknown(refs)
+}
+
+func (r *reading) findUnknown(refs map[string]int64) error {
+	r.sealed.Unknown = []string{}
+	entries := 0
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.dir, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if entries++; entries > maxEntries {
+			return fmt.Errorf("holds more than %d names", maxEntries)
+		}
+		switch {
+		case name == reportsName && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir() && (name == "." || name == blobsName || name == blobsName+"/"+algorithmName):
+			return nil
+		case d.Type().IsRegular() && (name == contractName || name == evidenceName || name == attestationName):
+			return nil
+		}
+		if hex, ok := strings.CutPrefix(name, blobsName+"/"+algorithmName+"/"); ok {
+			if _, known := refs[hex]; known {
+				return nil
+			}
+		}
+		if len(r.sealed.Unknown) < maxUnknown {
+			r.sealed.Unknown = append(r.sealed.Unknown, name)
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return r.refuse(fault.AttestationInvalid, "the folder", "%v", plain(err))
+	}
+	return nil
+}
+
+// checkBlobs digests every blob that the evidence names.
+func (r *reading) checkBlobs() error {
+	refs, err := r.refs()
+	if err != nil {
+		return err
+	}
+	for hex := range refs {
+		part := blobsName + "/" + algorithmName + "/" + hex
+		if err := checkBlob(filepath.Join(r.dir, filepath.FromSlash(part)), hex, refs[hex]); err != nil {
+			return r.refuse(fault.BlobTampered, part, "%v", err)
+		}
+	}
+	return nil
+}
+
+func checkBlob(path, hex string, size int64) error {
+	f, _, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var d strictjson.Digest
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, size+1)); err != nil {
+		return fmt.Errorf("cannot be read: %w", plain(err))
+	}
+	if h.Sum(d[:0]); d.Hex() != hex {
+		return fmt.Errorf("was changed after it was written: it digests to %s", d)
+	}
+	return nil
+}
+
+// Blob reads a blob that the evidence names, and digests it once more: files may
+// change between two looks.
+func (s *Sealed) Blob(ref record.Ref) ([]byte, error) {
+	d, err := strictjson.ParseDigest(ref.Digest)
+	if err != nil {
+		return nil, fault.New(fault.BlobTampered, "", "%q names no blob", ref.Digest)
+	}
+	part := blobPath(d)
+	r := reading{dir: s.Dir}
+	data, err := r.file(filepath.FromSlash(part), ref.Bytes)
+	if err == nil && strictjson.Sum(data) != d {
+		err = errors.New("was changed after it was written")
+	}
+	if err != nil {
+		return nil, r.refuse(fault.BlobTampered, part, "%v", err)
+	}
+	return data, nil
+}

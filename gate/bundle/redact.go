@@ -1,0 +1,238 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/secret"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// Redacted is what may be written of a run's answers.
+type Redacted struct {
+	Results     []record.Result
+	Artifacts   []Artifact // one for each blob and role, in the order of the results
+	Blobs       map[strictjson.Digest][]byte
+	Limitations []string // how often what was redacted where, and what was cut
+
+	listed map[Artifact]bool
+}
+
+// Redact takes the credentials out of answers, moves to blobs what is too large
+// for evidence.json, and fills in what depends on the result: evidence_refs,
+// passed, output_digest. The answers themselves are not changed. Ids are left
+// alone: they come from the contract, which is refused when it holds a token.
+func Redact(answers []record.Answer) (Redacted, error) {
+	out := Redacted{Results: []record.Result{}, Artifacts: []Artifact{}, Blobs: map[strictjson.Digest][]byte{}, listed: map[Artifact]bool{}}
+	for i := range answers {
+		r := redaction{out: &out, result: answers[i].Result}
+		if err := r.run(answers[i].Blobs); err != nil {
+			return Redacted{}, fmt.Errorf("the result of check %s cannot be written: %w", r.result.CheckID, err)
+		}
+		out.Results = append(out.Results, r.result)
+		out.Limitations = append(out.Limitations, r.limitations()...)
+	}
+	return out, nil
+}
+
+// RedactLines takes the credentials out of lines of text and bounds their length.
+func RedactLines(lines []string) []string {
+	out := []string{}
+	for _, l := range lines {
+		l, _ = secret.Redact(l)
+		out = append(out, line(l))
+	}
+	return out
+}
+
+// redaction is the work on one result.
+type redaction struct {
+	out    *Redacted
+	result record.Result
+	hits   []hit
+	cut    []string
+}
+
+// hit is what was redacted in one place of a result.
+type hit struct {
+	place string
+	hits  []secret.Hit
+}
+
+func (r *redaction) run(blobs []record.Blob) (err error) {
+	res := &r.result
+	res.Passed = res.Status.Passed()
+	res.EvidenceRefs = []record.Ref{}
+	for _, b := range blobs {
+		data, hits := secret.RedactBytes(b.Data)
+		role := r.text("", b.Role)
+		r.note(role, hits)
+		r.keep(role, r.text(role, b.Note), data)
+	}
+	res.Summary = r.text("summary", res.Summary)
+	if res.Expected, err = r.value("expected", res.Expected); err != nil {
+		return err
+	}
+	if res.Observed, err = r.value("observed", res.Observed); err != nil {
+		return err
+	}
+	if e := res.Error; e != nil {
+		res.Error = &record.Problem{Code: e.Code, Message: r.text("error", e.Message), Fix: r.text("error", e.Fix)}
+	}
+	if t := res.Tool; t != nil {
+		res.Tool = &record.Tool{Name: r.text("tool", t.Name), Path: r.text("tool", t.Path), Digest: t.Digest, Version: r.text("tool", t.Version)}
+	}
+	res.Attempts = slices.Clone(res.Attempts)
+	for i := range res.Attempts {
+		res.Attempts[i].Summary = r.text("attempts", res.Attempts[i].Summary)
+	}
+	if err := r.findings(); err != nil {
+		return err
+	}
+	d, err := outputDigest(res)
+	res.OutputDigest = d.String()
+	return err
+}
+
+// text redacts one line of a result.
+func (r *redaction) text(place, s string) string {
+	s, hits := secret.Redact(s)
+	r.note(place, hits)
+	return line(s)
+}
+
+// value redacts a value of a result and writes it in canonical form; one that
+// is too large or too deep moves to a blob.
+func (r *redaction) value(place string, raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	doc, err := strictjson.Parse(raw, strictjson.DocumentLimits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	v, found := secret.RedactValue(&doc.Root)
+	for _, f := range found {
+		r.note(strings.TrimSpace(place+" "+f.Pointer), f.Hits)
+	}
+	data := strictjson.Canonical(&v)
+	if len(data) <= maxInline && shallow(&v, maxInlineDepth) {
+		return data, nil
+	}
+	ref := r.keep(place, "the whole value, canonical JSON", data)
+	r.cut = append(r.cut, fmt.Sprintf("%s (%d bytes)", place, len(data)))
+	return strictjson.Marshal(map[string]any{"cut": true, "bytes": len(data), "digest": ref.Digest, "head": head(string(data), maxHead)})
+}
+
+// findings redacts the findings; those beyond the bound are in a blob only.
+func (r *redaction) findings() error {
+	res := &r.result
+	res.Findings = slices.Clone(res.Findings)
+	size, fit := 0, len(res.Findings)
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		f.Message, f.File, f.Pointer = r.text("findings", f.Message), r.text("findings", f.File), r.text("findings", f.Pointer)
+		if size += len(f.Message) + len(f.File) + len(f.Pointer) + 64; size > maxInline && fit > i {
+			fit = i
+		}
+	}
+	if fit == len(res.Findings) {
+		return nil
+	}
+	data, err := strictjson.Marshal(res.Findings)
+	if err != nil {
+		return err
+	}
+	r.keep("findings", "all findings, canonical JSON", data)
+	r.cut = append(r.cut, fmt.Sprintf("findings (%d of %d)", fit, len(res.Findings)))
+	res.Findings = res.Findings[:fit]
+	return nil
+}
+
+// keep makes a blob of the result.
+func (r *redaction) keep(role, note string, data []byte) record.Ref {
+	d := strictjson.Sum(data)
+	ref := record.Ref{Role: role, Digest: d.String(), Bytes: int64(len(data)), Note: note}
+	r.out.Blobs[d] = data
+	r.result.EvidenceRefs = append(r.result.EvidenceRefs, ref)
+	artifact := Artifact{Role: role, Path: blobPath(d), Digest: ref.Digest, Bytes: ref.Bytes}
+	if !r.out.listed[artifact] {
+		r.out.listed[artifact] = true
+		r.out.Artifacts = append(r.out.Artifacts, artifact)
+	}
+	return ref
+}
+
+func (r *redaction) note(place string, hits []secret.Hit) {
+	if len(hits) > 0 {
+		r.hits = append(r.hits, hit{place, hits})
+	}
+}
+
+// limitations says in words what was redacted and cut: a line for each kind.
+func (r *redaction) limitations() []string {
+	var total []secret.Hit
+	places := map[secret.Kind][]string{}
+	for _, h := range r.hits {
+		total = secret.Merge(total, h.hits)
+		for _, k := range h.hits {
+			if !slices.Contains(places[k.Kind], h.place) {
+				places[k.Kind] = append(places[k.Kind], h.place)
+			}
+		}
+	}
+	var out []string
+	for _, t := range total {
+		where := places[t.Kind]
+		more := ""
+		if n := len(where) - maxPlaces; n > 0 {
+			where, more = where[:maxPlaces], fmt.Sprintf(" and %d more places", n)
+		}
+		out = append(out, line(fmt.Sprintf("redacted %d %s in check %s: %s%s", t.Count, t.Kind.Words(t.Count), r.result.CheckID, strings.Join(where, ", "), more)))
+	}
+	if len(r.cut) > 0 {
+		out = append(out, fmt.Sprintf("check %s: only a part of %s is in evidence.json; the whole is in a blob", r.result.CheckID, strings.Join(r.cut, ", ")))
+	}
+	return out
+}
+
+// line bounds a line of text.
+func line(s string) string {
+	if len(s) <= maxLine {
+		return s
+	}
+	return head(s, maxLine) + "…"
+}
+
+// head is the beginning of a text, at most n bytes, cut between characters.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// shallow says whether a value nests at most so many levels.
+func shallow(v *strictjson.Value, levels int) bool {
+	if levels < 0 {
+		return false
+	}
+	for i := range v.Items {
+		if !shallow(&v.Items[i], levels-1) {
+			return false
+		}
+	}
+	for i := range v.Members {
+		if !shallow(&v.Members[i].Value, levels-1) {
+			return false
+		}
+	}
+	return true
+}
