@@ -105,7 +105,8 @@ func runCase(t *testing.T, typ check.Type, c *testCase) (complaints []string, er
 	return complaints, nil
 }
 
-// evaluate binds the params of a case and runs the check in this process.
+// evaluate binds the params of a case and runs the check: in this process,
+// unless it starts processes.
 func (w *world) evaluate(typ check.Type, c *testCase) (s seen, err error) {
 	doc, err := strictjson.Parse([]byte(w.expand(c.params)), strictjson.ContractLimits)
 	if err != nil {
@@ -116,6 +117,9 @@ func (w *world) evaluate(typ check.Type, c *testCase) (s seen, err error) {
 	if len(report.Problems) > 0 {
 		return refused(doc, report.Problems), nil
 	}
+	if step.Profile == check.Process {
+		return w.evaluateInWorker(typ, c)
+	}
 	files, err := roots.Open(w.ws, nil)
 	if err != nil {
 		return seen{}, err
@@ -123,11 +127,6 @@ func (w *world) evaluate(typ check.Type, c *testCase) (s seen, err error) {
 	rows := sqlread.New(files, w.scratch)
 	defer func() { err = errors.Join(err, rows.Close(), files.Close()) }()
 	pass := &check.Pass{Files: files, Rows: rows}
-	if step.Profile == check.Process {
-		if pass.Exec, err = newExecutor(w); err != nil {
-			return seen{}, err
-		}
-	}
 	outcome, err := bounded(c.want.timeout, func(ctx context.Context) check.Outcome { return step.Run(ctx, pass) })
 	if err != nil {
 		return seen{}, err

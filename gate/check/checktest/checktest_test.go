@@ -33,6 +33,12 @@ func textType() check.Type {
 			o := check.Unable(fault.Timeout, "", "x")
 			o.Status = record.Pass
 			return o
+		case "no UTF-8":
+			return check.Passed("fine").Observing("a\xff")
+		case "a blob of bytes":
+			o := check.Passed("fine").Observing("U+FFFD itself \ufffd, and the text \\ufffd")
+			o.Blobs = []check.Blob{{Role: "stdout", Data: []byte("a\xffsecret")}}
+			return o
 		case "unknown code":
 			return check.Unable("verify.no_such", "x", "x")
 		case "write":
@@ -94,6 +100,9 @@ func TestComplaints(t *testing.T) {
 		{"unchanged, a file that came and went", do("come and go") + "-- want --\nstatus: pass\nschema_version: 2\nunchanged: true\n", "the workspace changed at"},
 		{"no summary", do("no summary") + "-- want --\nstatus: pass\nschema_version: 2\n", "the summary must be one line"},
 		{"pass with a problem", do("pass with a problem") + "-- want --\nstatus: pass\nschema_version: 2\n", "an answer is no problem"},
+		{"a string that is no UTF-8", do("no UTF-8") + "-- want --\nstatus: pass\nschema_version: 2\n", "no valid UTF-8"},
+		{"a blob that is no UTF-8", do("a blob of bytes") + "-- want --\nstatus: pass\nschema_version: 2\n", ""},
+		{"lacks, in a blob", do("a blob of bytes") + "-- want --\nstatus: pass\nschema_version: 2\nlacks: secret\n", `the outcome holds "secret"`},
 		{"unknown code", do("unknown code") + "-- want --\nstatus: inconclusive\nschema_version: 2\n", "the problem needs a known code"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,6 +19,11 @@
 //	-- ws/a --
 //	content
 //
+// A type that starts processes needs a second line, for its checks are run as
+// the gate runs them, by a sandboxed worker that is the test binary itself:
+//
+//	func TestMain(m *testing.M) { os.Exit(checktest.Main(m, Type())) }
+//
 // # Sections
 //
 // params.json and want must be there. A section ws/NAME is a file of the
