@@ -24,20 +24,20 @@ import (
 type kind uint8
 
 const (
-	unread kind = iota // the zero value: what was not examined is unreadable
-	file
-	exec
-	link
-	fifo
-	socket
-	device
-	absent
+	kindUnread kind = iota // the zero value: what was not examined is unreadable
+	kindFile
+	kindExec
+	kindLink
+	kindFIFO
+	kindSocket
+	kindDevice
+	kindAbsent
 )
 
 var kindNames = [...]string{"unreadable", "file", "exec", "link", "fifo", "socket", "device", "absent"}
 
 // hasDigest says that an entry of the kind has bytes that are digested.
-func (k kind) hasDigest() bool { return k == file || k == exec || k == link }
+func (k kind) hasDigest() bool { return k == kindFile || k == kindExec || k == kindLink }
 
 // entry is one line of the manifest. The folder's path is shared by all that
 // lies in it.
@@ -106,7 +106,7 @@ func (f *Files) Content(ctx context.Context, tracked []string, useGit bool) (rec
 	}
 	out := record.Content{Digest: c.seen.digest().String(), Bytes: c.bytes.Load(), Unreadable: c.notes()}
 	for i := range c.seen.count {
-		if c.seen.at(i).kind != absent {
+		if c.seen.at(i).kind != kindAbsent {
 			out.Files++
 		}
 	}
@@ -163,21 +163,21 @@ func compare(old, now *snapshot) (changes []string, count int) {
 		}
 		switch {
 		case order < 0:
-			if e := old.at(i); e.kind != absent {
+			if e := old.at(i); e.kind != kindAbsent {
 				note("removed", e)
 			}
 			i++
 		case order > 0:
-			if e := now.at(j); e.kind != absent {
+			if e := now.at(j); e.kind != kindAbsent {
 				note("added", e)
 			}
 			j++
 		default:
 			switch a, b := old.at(i), now.at(j); {
 			case a.same(b):
-			case a.kind == absent:
+			case a.kind == kindAbsent:
 				note("added", b)
-			case b.kind == absent:
+			case b.kind == kindAbsent:
 				note("removed", b)
 			default:
 				note("changed", b)
@@ -289,11 +289,11 @@ func (c *collection) take(d *folder, e entry, kind byte) error {
 	to := c.seen.add(e)
 	switch kind {
 	case unix.DT_FIFO:
-		to.kind = fifo
+		to.kind = kindFIFO
 	case unix.DT_SOCK:
-		to.kind = socket
+		to.kind = kindSocket
 	case unix.DT_CHR, unix.DT_BLK:
-		to.kind = device
+		to.kind = kindDevice
 	default:
 		c.hand(job{d, kind, to})
 	}
@@ -362,7 +362,7 @@ func (c *collection) readLink(j job) error {
 	if err != nil {
 		return err
 	}
-	j.to.kind, j.to.digest = link, strictjson.Sum([]byte(text))
+	j.to.kind, j.to.digest = kindLink, strictjson.Sum([]byte(text))
 	return nil
 }
 
@@ -384,9 +384,9 @@ func (c *collection) readFile(j job) error {
 		return err
 	}
 	c.bytes.Add(size)
-	j.to.kind, j.to.digest = file, d
+	j.to.kind, j.to.digest = kindFile, d
 	if st.Mode&unix.S_IXUSR != 0 {
-		j.to.kind = exec
+		j.to.kind = kindExec
 	}
 	return nil
 }
@@ -500,7 +500,7 @@ func (c *collection) trackedOne(at *folder, to entry) error {
 func (c *collection) lost(to entry, err error) {
 	switch err {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG:
-		to.kind = absent
+		to.kind = kindAbsent
 	default:
 		c.note(to.path(), err)
 	}

@@ -121,7 +121,7 @@ type walk struct {
 	rest  []string // components still to come, the next one last
 
 	links    int  // followed so far
-	linkRest int  // with more of rest than this, it is in the text of a link
+	linkRest int  // how much of the path came after the last link in it; 0: the link is its end
 	strayed  bool // the text outside the roots had to be looked at
 
 	root   int     // index of the root that it is in; -1: outside
@@ -228,7 +228,7 @@ func (w *walk) up() error {
 	case unix.ENOENT: // the folder was removed
 		return errMoved
 	default:
-		return w.unable(err)
+		return w.unable(err, "..")
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(parent, &st)
@@ -318,7 +318,7 @@ func (w *walk) follow(name, target string) (node, bool, error) {
 		}
 		return w.missing(name, "a link loop")
 	}
-	if w.links == 1 || len(w.rest) < w.linkRest { // else a link inside a link's text
+	if w.links == 1 || len(w.rest) < w.linkRest { // else it is met in another link's text
 		w.linkRest = len(w.rest)
 	}
 	w.push(target)
@@ -334,7 +334,7 @@ func (w *walk) missing(name, what string) (node, bool, error) {
 	if !w.literallyInside(name) {
 		return node{}, false, refused(w.path)
 	}
-	if what == "" && w.links > 0 && len(w.rest) >= w.linkRest {
+	if what == "" && w.links > 0 && w.linkRest == 0 {
 		what = "a dangling link"
 	}
 	return node{fd: -1, what: what}, true, nil
