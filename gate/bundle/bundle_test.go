@@ -261,6 +261,22 @@ func TestLargeAndDeepValuesMoveToBlobs(t *testing.T) {
 	}
 }
 
+func TestTextThatIsNoUTF8(t *testing.T) {
+	c := content(t)
+	r := &c.Answers[0].Result
+	r.Summary, r.Error, r.Findings = "a\xff\xfeb", &record.Problem{Code: "x", Message: "\xff", Fix: "\xff"}, []record.Finding{{Message: "\xff", File: "\xff"}}
+	r.Tool = &record.Tool{Name: "\xff", Path: "/\xff"}
+	c.Limitations = append(c.Limitations, "\xff")
+	c.Answers[0].Blobs = []record.Blob{{Role: "stdout", Note: "\xff", Data: []byte("\xff")}}
+	s, err := Read(write(t, t.TempDir(), c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Evidence.CheckResults[0].Summary; got != "a\uFFFDb" {
+		t.Errorf("summary %q", got)
+	}
+}
+
 func TestMalformedResultIsNotWritten(t *testing.T) {
 	for _, raw := range []string{`{"a":1,"a":2}`, `nope`, `"\ud800"`} {
 		c := content(t)

@@ -67,9 +67,14 @@ func ResolveDataDir(flag string, env func(string) string, workspace string) (str
 // resolve makes a path absolute and replaces its links, also those that lead to
 // nothing yet; what does not exist is taken as it is written.
 func resolve(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
+	// Not filepath.Abs, which takes "link/.." away before the link is followed.
+	abs := path
+	if !filepath.IsAbs(abs) {
+		wd, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		abs = wd + string(filepath.Separator) + path
 	}
 	root := filepath.VolumeName(abs) + string(filepath.Separator)
 	done, todo := root, strings.TrimPrefix(abs, root)
@@ -100,7 +105,7 @@ func resolve(path string) (string, error) {
 			}
 			if filepath.IsAbs(target) {
 				done = root
-				target = strings.TrimPrefix(filepath.Clean(target), root)
+				target = strings.TrimPrefix(target, root)
 			}
 			todo = target + string(filepath.Separator) + todo
 		default:

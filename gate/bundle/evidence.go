@@ -136,12 +136,10 @@ func attestationDigest(root *strictjson.Value) strictjson.Digest {
 
 // outputDigest binds what a result says: its status, what was expected and
 // observed, the summary and the error, as they stand in evidence.json.
-func outputDigest(r *record.Result) (strictjson.Digest, error) {
-	v, err := strictjson.FromGo(map[string]any{
-		"status": r.Status, "expected": r.Expected, "observed": r.Observed, "summary": r.Summary, "error": r.Error,
-	})
-	if err != nil {
-		return strictjson.Digest{}, err
-	}
-	return strictjson.DigestOf(&v), nil
+func outputDigest(status, expected, observed, summary, problem *strictjson.Value) strictjson.Digest {
+	v := strictjson.Obj(
+		strictjson.Member{Name: "status", Value: *status}, strictjson.Member{Name: "expected", Value: *expected},
+		strictjson.Member{Name: "observed", Value: *observed}, strictjson.Member{Name: "summary", Value: *summary},
+		strictjson.Member{Name: "error", Value: *problem})
+	return strictjson.DigestOf(&v)
 }

@@ -63,7 +63,7 @@ type hit struct {
 	hits  []secret.Hit
 }
 
-func (r *redaction) run(blobs []record.Blob) (err error) {
+func (r *redaction) run(blobs []record.Blob) error {
 	res := &r.result
 	res.Passed = res.Status.Passed()
 	res.EvidenceRefs = []record.Ref{}
@@ -74,12 +74,15 @@ func (r *redaction) run(blobs []record.Blob) (err error) {
 		r.keep(role, r.text(role, b.Note), data)
 	}
 	res.Summary = r.text("summary", res.Summary)
-	if res.Expected, err = r.value("expected", res.Expected); err != nil {
+	expected, err := r.value("expected", res.Expected)
+	if err != nil {
 		return err
 	}
-	if res.Observed, err = r.value("observed", res.Observed); err != nil {
+	observed, err := r.value("observed", res.Observed)
+	if err != nil {
 		return err
 	}
+	res.Expected, res.Observed = strictjson.Canonical(&expected), strictjson.Canonical(&observed)
 	if e := res.Error; e != nil {
 		res.Error = &record.Problem{Code: e.Code, Message: r.text("error", e.Message), Fix: r.text("error", e.Fix)}
 	}
@@ -93,8 +96,9 @@ func (r *redaction) run(blobs []record.Blob) (err error) {
 	if err := r.findings(); err != nil {
 		return err
 	}
-	d, err := outputDigest(res)
-	res.OutputDigest = d.String()
+	status, summary := strictjson.Str(string(res.Status)), strictjson.Str(res.Summary)
+	problem, err := strictjson.FromGo(res.Error)
+	res.OutputDigest = outputDigest(&status, &expected, &observed, &summary, &problem).String()
 	return err
 }
 
@@ -105,15 +109,15 @@ func (r *redaction) text(place, s string) string {
 	return line(s)
 }
 
-// value redacts a value of a result and writes it in canonical form; one that
-// is too large or too deep moves to a blob.
-func (r *redaction) value(place string, raw json.RawMessage) (json.RawMessage, error) {
+// value redacts a value of a result; one that is too large or too deep moves
+// to a blob.
+func (r *redaction) value(place string, raw json.RawMessage) (strictjson.Value, error) {
 	if len(raw) == 0 {
-		return json.RawMessage("null"), nil
+		return strictjson.Value{}, nil
 	}
 	doc, err := strictjson.Parse(raw, strictjson.DocumentLimits)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", place, err)
+		return strictjson.Value{}, fmt.Errorf("%s: %w", place, err)
 	}
 	v, found := secret.RedactValue(&doc.Root)
 	for _, f := range found {
@@ -121,11 +125,11 @@ func (r *redaction) value(place string, raw json.RawMessage) (json.RawMessage, e
 	}
 	data := strictjson.Canonical(&v)
 	if len(data) <= maxInline && shallow(&v, maxInlineDepth) {
-		return data, nil
+		return v, nil
 	}
 	ref := r.keep(place, "the whole value, canonical JSON", data)
 	r.cut = append(r.cut, fmt.Sprintf("%s (%d bytes)", place, len(data)))
-	return strictjson.Marshal(map[string]any{"cut": true, "bytes": len(data), "digest": ref.Digest, "head": head(string(data), maxHead)})
+	return strictjson.FromGo(map[string]any{"cut": true, "bytes": len(data), "digest": ref.Digest, "head": head(string(data), maxHead)})
 }
 
 // findings redacts the findings; those beyond the bound are in a blob only.
@@ -200,8 +204,9 @@ func (r *redaction) limitations() []string {
 	return out
 }
 
-// line bounds a line of text.
+// line bounds a line of text and makes it valid UTF-8, as JSON has it.
 func line(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxLine {
 		return s
 	}
