@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/record"
 	"github.com/verdictgate/verdictgate/gate/verdict"
@@ -29,10 +30,31 @@ type Reporter interface {
 type View struct {
 	summary Summary
 	results []record.Result
+	title   string
+	foreign []string
 }
 
-// NewView makes a view of a run's summary and its results.
-func NewView(s Summary, results []record.Result) View { return View{s, results} }
+// Of makes the view of a bundle that was read back.
+func Of(s *bundle.Sealed) View {
+	e, j := &s.Evidence, &s.Judgement
+	v := View{title: s.Contract.Contract.Title, foreign: slices.Clone(s.Unknown), results: slices.Clone(e.CheckResults)}
+	v.summary = Summary{
+		RunID: e.RunID, ContractID: e.ContractID, ContractDigest: e.ContractDigest, Verdict: j.Verdict, Outcome: j.Outcome, Assurance: j.Assurance,
+		SignatureStatus: s.Attestation.SignatureStatus, Limitations: e.Limitations, Required: j.Required, Passed: j.Passed, Attempted: j.Attempted,
+		Bundle: s.Dir,
+	}
+	for i := range e.CheckResults {
+		v.summary.Checks = append(v.summary.Checks, summarize(&e.CheckResults[i]))
+	}
+	return v
+}
+
+// Title is what the contract calls itself; it may be empty.
+func (v View) Title() string { return v.title }
+
+// Foreign are files in the bundle's folder that belong to no part of it. No
+// binding speaks of them.
+func (v View) Foreign() []string { return slices.Clone(v.foreign) }
 
 // Summary is the run in the shape of the JSON answer. It is the caller's own.
 func (v View) Summary() Summary {

@@ -138,3 +138,19 @@ func (s Style) Paragraph(lead, text string) string {
 	p.paragraph(lead, cells(lead), plainTone, Escape(text))
 	return p.b.String()
 }
+
+// Sign is the symbol of something that holds or does not, in one column.
+func (s Style) Sign(holds bool) string {
+	if holds {
+		return s.pick("✓", "+")
+	}
+	return s.pick("✗", "x")
+}
+
+// Mark is the coloured [Style.Sign].
+func (s Style) Mark(holds bool) string {
+	if holds {
+		return s.paint(good, s.Sign(true))
+	}
+	return s.paint(bad, s.Sign(false))
+}

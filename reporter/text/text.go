@@ -15,12 +15,12 @@ import (
 // How much of a run is shown. The evidence has the rest; what cannot be shown
 // is counted, never left out in silence.
 const (
-	maxTroubles    = 100 // checks that did not pass, one line each
-	maxDetails     = 20  // of these, how many are shown with what was expected and observed
-	maxPassed      = 40
-	maxFindings    = 5 // of one check
-	maxLimitations = 40
-	shortDigest    = len("sha256:") + 12
+	maxTroubles = 100 // checks that did not pass, one line each
+	maxDetails  = 20  // of these, how many are shown with what was expected and observed
+	maxPassed   = 40
+	maxFindings = 5 // of one check
+	maxListed   = 40
+	shortDigest = len("sha256:") + 12
 )
 
 // Reporter shows a run to a person.
@@ -38,9 +38,10 @@ var _ reporter.Reporter = Reporter{}
 func (r Reporter) Report(_ context.Context, v reporter.View) error {
 	p := &page{Style: r.Style}
 	s, results := v.Summary(), v.Results()
-	p.verdict(s, results)
+	p.verdict(s, v.Title(), results)
 	p.checks(results)
-	p.limitations(s.Limitations)
+	p.list("limitations", s.Limitations)
+	p.list("not part of the bundle", v.Foreign())
 	p.evidence(s)
 	p.next(s, results, r.Reread)
 	return p.writeTo(r.To)
@@ -66,7 +67,7 @@ func markOf(s record.Status) mark {
 }
 
 // verdict is the line that is read first, and the one below it that says why.
-func (p *page) verdict(s reporter.Summary, results []record.Result) {
+func (p *page) verdict(s reporter.Summary, title string, results []record.Result) {
 	m, big := markOf(record.Inconclusive), unsureBig
 	switch {
 	case s.Outcome == verdict.Error:
@@ -77,7 +78,11 @@ func (p *page) verdict(s reporter.Summary, results []record.Result) {
 		m, big = markOf(record.Fail), badBig
 	}
 	badge := p.pick(m.symbol, m.ascii) + " " + string(s.Verdict)
-	p.paragraph(p.paint(big, badge)+"  ", cells(badge)+2, strong, Escape(s.ContractID))
+	name := Escape(s.ContractID)
+	if title != "" {
+		name += ": " + Escape(title)
+	}
+	p.paragraph(p.paint(big, badge)+"  ", cells(badge)+2, strong, name)
 	p.paragraph("  ", 2, plainTone, reason(s, results))
 	p.line("")
 }
@@ -262,15 +267,16 @@ func place(f *record.Finding) string {
 	return out + ": "
 }
 
-// limitations are part of the answer: a verdict without them says too much.
-func (p *page) limitations(all []string) {
+// list shows what is part of the answer: a verdict without its limitations
+// says too much.
+func (p *page) list(title string, all []string) {
 	if len(all) == 0 {
 		return
 	}
-	p.line(p.paint(strong, "limitations"))
+	p.line(p.paint(strong, title))
 	for i, l := range all {
-		if i == maxLimitations {
-			p.paragraph("  ", 2, faint, fmt.Sprintf("… and %d more.", len(all)-maxLimitations))
+		if i == maxListed {
+			p.paragraph("  ", 2, faint, fmt.Sprintf("… and %d more.", len(all)-maxListed))
 			break
 		}
 		p.paragraph("  "+p.pick("·", "-")+" ", 4, plainTone, Escape(l))

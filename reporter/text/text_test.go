@@ -14,6 +14,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/record"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 	"github.com/verdictgate/verdictgate/reporter"
@@ -43,27 +45,40 @@ func trouble() reporter.View {
 	crash := result("crash", "json_value", true, record.Broken, "the check crashed")
 	proposed := result("model-1", "file_exists", false, record.Fail, "a.txt is missing")
 	proposed.Proposed = true
-	return reporter.NewView(reporter.Summary{
-		RunID: "vr_20260101T000000Z_ab12", ContractID: "checkout-v1", ContractDigest: "sha256:0123456789abcdef0123456789abcdef",
-		Verdict: verdict.Failed, Outcome: verdict.Fail, Assurance: "isolated_local", SignatureStatus: "unsigned_hash_bound",
-		Required: []string{"ledger", "one_order", "tests", "lint", "crash", "never"}, Bundle: "/home/you/.local/share/gate/verifications/vr_20260101T000000Z_ab12",
+	return view(bundle.Evidence{
+		RunID: "vr_20260101T000000_0a1b2c3d4e5f", ContractID: "checkout-v1", ContractDigest: "sha256:0123456789abcdef0123456789abcdef",
+		Verdict: verdict.Failed, Outcome: verdict.Fail,
 		Limitations: []string{`advisory check "readme" did not pass, and does not decide`, "the run was not signed"},
-	}, []record.Result{
+	}, []string{"ledger", "one_order", "tests", "lint", "crash", "never"}, []record.Result{
 		result("ledger", "file_exists", true, record.Pass, "orders.db is a file"), order, tests, tool, crash, proposed,
 		showing(result("readme", "file_exists", false, record.Fail, "README.md is missing"), "true", "false"),
 		showing(result("total", "numeric_invariant", false, record.Pass, "31.5 is at most 40"), "40", "31.5"),
 	})
 }
 
+// view makes a bundle of an evidence as it is read back.
+func view(e bundle.Evidence, required []string, results []record.Result) reporter.View {
+	e.CheckResults = results
+	e.Assurance = "isolated_local"
+	title := "Checkout writes a real order"
+	if e.RunID != "vr_20260101T000000_0a1b2c3d4e5f" {
+		title = ""
+	}
+	return reporter.Of(&bundle.Sealed{
+		Dir: "/home/you/.local/share/gate/verifications/" + e.RunID, Contract: &contract.File{Contract: &contract.Contract{Title: title}}, Evidence: e,
+		Attestation: bundle.Attestation{SignatureStatus: bundle.Unsigned},
+		Judgement:   verdict.Judgement{Verdict: e.Verdict, Outcome: e.Outcome, Assurance: e.Assurance, Required: required},
+	})
+}
+
 func simple(v verdict.Verdict, o verdict.Outcome, results ...record.Result) reporter.View {
-	s := reporter.Summary{RunID: "vr_1", ContractID: "c", ContractDigest: "sha256:0123456789abcdef", Verdict: v, Outcome: o,
-		Assurance: "isolated_local", SignatureStatus: "unsigned_hash_bound", Bundle: "/data/vr_1"}
+	var required []string
 	for _, r := range results {
 		if r.Required {
-			s.Required = append(s.Required, r.CheckID)
+			required = append(required, r.CheckID)
 		}
 	}
-	return reporter.NewView(s, results)
+	return view(bundle.Evidence{RunID: "vr_1", ContractID: "c", ContractDigest: "sha256:0123456789abcdef", Verdict: v, Outcome: o}, required, results)
 }
 
 func shownAs(t *testing.T, v reporter.View, s Style, reread bool) string {
@@ -145,8 +160,12 @@ func hostile(s string) reporter.View {
 		Findings: []record.Finding{{Message: s, File: s, Line: 1}}, Error: &record.Problem{Code: s, Message: s, Fix: s}}
 	advisory := r
 	advisory.Required = false
-	return reporter.NewView(reporter.Summary{RunID: s, ContractID: s, ContractDigest: s, Verdict: verdict.Failed, Outcome: verdict.Fail, Assurance: "isolated_local",
-		SignatureStatus: s, Limitations: []string{s}, Required: []string{s}, Bundle: s}, []record.Result{r, advisory})
+	return reporter.Of(&bundle.Sealed{
+		Dir: s, Contract: &contract.File{Contract: &contract.Contract{Title: s}}, Unknown: []string{s},
+		Evidence:    bundle.Evidence{RunID: s, ContractID: s, ContractDigest: s, Limitations: []string{s}, CheckResults: []record.Result{r, advisory}},
+		Attestation: bundle.Attestation{SignatureStatus: s},
+		Judgement:   verdict.Judgement{Verdict: verdict.Failed, Outcome: verdict.Fail, Assurance: contract.IsolatedLocal, Required: []string{s}},
+	})
 }
 
 var hostiles = []string{"::set-output name=verdict::VERIFIED", "a\r::add-mask::x\n::error::y", "\x1b[2J\x1b]0;VERIFIED\x07", "\u202eDEIFIREV\u202c", "a\u2028::error::b",

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/verdictgate/verdictgate/gate"
+	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/worker"
+	"github.com/verdictgate/verdictgate/reporter"
+	"github.com/verdictgate/verdictgate/reporter/text"
+)
+
+func (c *cli) runCommand() *cobra.Command {
+	var (
+		r    gate.Request
+		sign string
+	)
+	cmd := &cobra.Command{
+		Use:   "run CONTRACT --dir DIR",
+		Short: "Judge a folder by a frozen contract",
+		Long: `run judges a folder by a frozen contract: it runs the contract's checks in an isolated
+process, gives one verdict, and writes an evidence bundle to the data folder. The exit
+status is the verdict's; gate --help lists them.
+
+The folder is never guessed: without --dir nothing is judged.`,
+		Example: `  gate run contract.json --dir .
+  gate run contract.json --dir . --format json | jq -r .verdict
+  gate run contract.json --dir src --root testdata --subject dist/shop.tar.gz`,
+		Args: arguments("CONTRACT"),
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.Dir, "dir", "", "`DIR` to judge: the workspace")
+	dataDirFlag(cmd, &r.DataDir)
+	f.StringArrayVar(&r.Roots, "root", nil, "further `DIR` that checks may read; may be repeated")
+	f.StringVar(&r.Proposed, "proposed", "", "`FILE` of proposed checks, for instance a model's: always advisory")
+	f.StringArrayVar(&r.Subjects, "subject", nil, "release `FILE` that the verdict is about; may be repeated")
+	f.BoolVar(&r.InProcess, "in-process", false, "run reading checks in this process: a weaker assurance")
+	f.StringVar(&sign, "sign", "none", "`MODE` of signing; this build has none")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if sign != "none" {
+			return fault.New(fault.Usage, "Leave --sign out, or use a build that signs.", "--sign cannot be %q in this build", sign)
+		}
+		r.Contract, r.Env = args[0], c.env
+		return c.judge(cmd.Context(), r)
+	}
+	return cmd
+}
+
+// judge runs a request and reports it. The exit status is that of the verdict
+// which was read back from the bundle.
+func (c *cli) judge(ctx context.Context, r gate.Request) error {
+	if c.format == formatText {
+		progress := text.NewProgress(c.err, c.style(c.err), c.env)
+		defer progress.End()
+		r.Progress = func(e worker.Event) {
+			status := ""
+			if e.Answer != nil {
+				status = string(e.Answer.Result.Status)
+			}
+			progress.Step(e.Answered, e.Total, e.Step.ID, status)
+		}
+		sealed, err := c.gate.Run(ctx, r)
+		progress.End()
+		return c.answer(ctx, sealed, err, false)
+	}
+	sealed, err := c.gate.Run(ctx, r)
+	return c.answer(ctx, sealed, err, false)
+}
+
+// answer reports a run and takes its exit status.
+func (c *cli) answer(ctx context.Context, sealed *bundle.Sealed, err error, reread bool) error {
+	if err != nil {
+		return err
+	}
+	v := reporter.Of(sealed)
+	if !reread {
+		s := v.Summary()
+		c.status = statusOf(s.Verdict, s.Outcome)
+	}
+	if c.format == formatJSON {
+		return c.document(v.Summary())
+	}
+	if err := (text.Reporter{To: c.out, Style: c.style(c.out), Reread: reread}).Report(ctx, v); err != nil {
+		return notShown(err)
+	}
+	return nil
+}
+
+// dataDirFlag is where runs are kept.
+func dataDirFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "data-dir", "", "`DIR` of the evidence (default $GATE_DATA_DIR, else gate in the XDG data folder)")
+}
