@@ -29,6 +29,9 @@ type Params struct {
 // Profile is that of a type that starts processes.
 func (*Params) Profile() check.Profile { return check.Process }
 
+// Tools is the program of the command.
+func (p *Params) Tools() []string { return p.Command[:1] }
+
 func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	exit, unable := check.RunCommand(ctx, pass.Exec, check.Command{Argv: p.Command, Dir: string(p.Cwd), Env: p.Env, Caches: p.Caches})
 	o := p.judge(exit, unable)

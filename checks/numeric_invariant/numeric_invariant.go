@@ -78,6 +78,14 @@ func (p *Params) Profile() check.Profile {
 	return check.Reading
 }
 
+// Tools is the program of the command that the number comes from, if any.
+func (p *Params) Tools() []string {
+	if p.Profile() == check.Process {
+		return p.Value.from.Command.Command[:1]
+	}
+	return nil
+}
+
 func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	return judge(ctx, p, pass).Expecting(p.expected())
 }
