@@ -1,0 +1,151 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/plan"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/source"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+	"github.com/verdictgate/verdictgate/gate/worker"
+)
+
+// Gate is a build of the gate: its vocabulary and its name.
+type Gate struct {
+	Types   plan.Types
+	Version string
+}
+
+// Request is what one run judges, with what.
+type Request struct {
+	Contract  string   // file of the frozen contract
+	Dir       string   // the workspace; never guessed
+	Roots     []string // further folders that checks may read
+	Proposed  string   // file of proposed checks; "" for none
+	Subjects  []string // files that the verdict is about
+	DataDir   string   // "" for the environment's
+	InProcess bool     // reading checks run in this process: worth less
+	Env       func(string) string
+	Progress  func(worker.Event)
+}
+
+// Run judges a workspace by a frozen contract, writes the evidence bundle and
+// gives what was read back from it. An error is a refusal: nothing was judged.
+func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
+	started := time.Now()
+	roots, err := resolveRoots(r.Dir, r.Roots)
+	if err != nil {
+		return nil, err
+	}
+	file, steps, err := g.load(r.Contract)
+	if err != nil {
+		return nil, err
+	}
+	if err := affordable(file.Contract.RequiredAssurance, r.InProcess); err != nil {
+		return nil, err
+	}
+	dataDir, err := bundle.ResolveDataDir(r.DataDir, r.Env, roots[0])
+	if err != nil {
+		return nil, err
+	}
+	job := worker.Job{Plan: steps, Types: g.Types, InProcess: r.InProcess, Content: true, Progress: r.Progress,
+		Start: record.Start{Protocol: record.Protocol, Contract: file.Canonical(), Workspace: roots[0], Roots: roots, Path: r.Env("PATH")}}
+	var limits []string
+	if r.Proposed != "" {
+		if job.Start.Proposed, limits, err = propose(r.Proposed, file, steps, g.Types); err != nil {
+			return nil, err
+		}
+	}
+	facts, err := source.Describe(ctx, roots[0], roots[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	job.Start.UseGit, job.Start.Tracked = facts.IsGit, facts.Tracked
+	report, err := worker.Run(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	by, err := g.verifier(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	a := assembly{request: r, file: file, roots: roots, facts: facts, report: report, verifier: by, started: started, limitations: limits}
+	dir, err := bundle.Write(dataDir, a.content(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return bundle.Read(dir)
+}
+
+// load reads a frozen contract and binds it.
+func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
+	written, err := contract.Load(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := written.CheckSeal(); err != nil {
+		return nil, nil, err
+	}
+	// Problems are told with the places of the file that a person wrote; what
+	// is judged is parsed again, from the canonical bytes.
+	plan.Bind(written, g.Types)
+	if err := written.Err(); err != nil {
+		return nil, nil, err
+	}
+	file, err := contract.Parse(name, written.Canonical())
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(file.Contract.Checks) == 0 && len(file.Contract.Expectations) == 0 {
+		return nil, nil, fault.New(fault.ContractEmpty, "", "%s: the contract has no check and no expectation", name)
+	}
+	steps := plan.Bind(file, g.Types)
+	return file, steps, file.Err()
+}
+
+// affordable refuses a contract that requires more than this run can give.
+func affordable(required contract.Assurance, inProcess bool) error {
+	given, mend := contract.IsolatedLocal, "Freeze a contract that requires isolated_local or less; `gate assurance` explains the levels."
+	if inProcess {
+		given = contract.DeterministicLocal
+		if contract.IsolatedLocal.AtLeast(required) {
+			mend = "Run it without --in-process."
+		}
+	}
+	if given.AtLeast(required) {
+		return nil
+	}
+	return fault.New(fault.AssuranceUnavailable, mend, "the contract requires %s and this run can give %s", required, given).
+		With("required", required).With("available", given)
+}
+
+// propose reads a file of proposed checks. The file is named by the operator,
+// so one that cannot be read is an error; what stands in it comes from a
+// model, so whatever it holds refuses nothing.
+func propose(name string, file *contract.File, steps *plan.Plan, types plan.Types) (taken []byte, limits []string, err error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, nil, fault.New(fault.Usage, "Pass --proposed with a readable file.", "the proposed checks cannot be read: %v", err)
+	}
+	doc, err := strictjson.Parse(data, strictjson.ContractLimits)
+	if err != nil {
+		return nil, []string{fmt.Sprintf("the proposed checks were ignored: %s: %v", name, err)}, nil
+	}
+	accepted, limits := steps.Propose(file, &doc.Root, types)
+	return strictjson.Canonical(&accepted), limits, nil
+}
+
+// Show reads a run back and re-checks every binding.
+func (g Gate) Show(dataDir, idOrDir string) (*bundle.Sealed, error) {
+	dir, err := bundle.Find(dataDir, idOrDir)
+	if err != nil {
+		return nil, err
+	}
+	return bundle.Read(dir)
+}

@@ -1,0 +1,79 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/source"
+	"github.com/verdictgate/verdictgate/gate/worker"
+)
+
+// limitationsOf says everything that limits a verdict, in words, the weighty
+// first: what was not decided, what is only advice, what changed underneath,
+// which walls were missing.
+func limitationsOf(c *contract.Contract, r worker.Report, facts source.Facts, inProcess bool) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if !r.Complete {
+		say("the verifier did not finish: %s", r.Failure)
+	}
+	if len(c.Required()) == 0 {
+		say("the contract has no required check, so nothing could be verified")
+	}
+	for _, a := range r.Answers {
+		res := a.Result
+		switch {
+		case !res.Required:
+			say("check %s is advisory, not verified: %s: %s", res.CheckID, res.Status, res.Summary)
+		case res.Passed == nil:
+			say("check %s could not be decided: %s", res.CheckID, res.Summary)
+		}
+		for _, l := range a.Limitations {
+			say("check %s: %s", res.CheckID, l)
+		}
+	}
+	for _, e := range c.Expectations {
+		say("expectation, advisory, not verified: %s", e)
+	}
+	out = append(out, contentLimits(r.Before, r.After)...)
+	if facts.Limitation != "" {
+		say("%s", facts.Limitation)
+	}
+	if inProcess {
+		say("checks ran in the gate's own process, not isolated from it (--in-process)")
+	}
+	out = append(out, r.Limitations...)
+	return append(out, wallLimits(r.Isolation)...)
+}
+
+// contentLimits says what changed in the workspace while it was judged, and
+// what of it could not be read.
+func contentLimits(before, after *record.Content) []string {
+	var out []string
+	if before != nil && len(before.Unreadable) > 0 {
+		out = append(out, fmt.Sprintf("the content digest does not cover what could not be read: %s", strings.Join(before.Unreadable, ", ")))
+	}
+	if after != nil && after.Changes > 0 {
+		more := ""
+		if n := after.Changes - len(after.Changed); n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		out = append(out, fmt.Sprintf("the workspace changed during the run: %s%s", strings.Join(after.Changed, ", "), more))
+	}
+	return out
+}
+
+// wallLimits names the walls of the sandbox that did not stand.
+func wallLimits(isolation []record.Isolation) []string {
+	var out []string
+	for _, i := range isolation {
+		for _, l := range i.Layers {
+			if !l.On {
+				out = append(out, fmt.Sprintf("isolation of %s checks: %s is not in force: %s", i.Profile, l.Name, l.Detail))
+			}
+		}
+	}
+	return out
+}
