@@ -179,7 +179,7 @@ func unsafeNumbers(n strictjson.Node) {
 	}
 	for i := range n.Members {
 		m := &n.Members[i]
-		at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+		at := n.MemberAt(i)
 		if m.Value.Kind == strictjson.Number && slices.Contains(counts, m.Name) && strictjson.CompareNumbers(m.Value.Text, fmt.Sprint(maxCount)) > 0 {
 			at.Problemf("", "%s is at most %d", m.Name, maxCount)
 		}
@@ -256,7 +256,7 @@ func mentions(n strictjson.Node, address string, names ...string) []strictjson.N
 	}
 	for i := range n.Members {
 		m := &n.Members[i]
-		at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+		at := n.MemberAt(i)
 		if m.Value.Kind == strictjson.String && slices.Contains(names, m.Name) && refersTo(m.Value.Text, address) {
 			out = append(out, at)
 		}

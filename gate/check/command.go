@@ -71,7 +71,7 @@ func (e *Env) DecodeStrict(n strictjson.Node) {
 	*e = make(Env, len(n.Members))
 	for i := range n.Members {
 		m := &n.Members[i]
-		at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+		at := n.MemberAt(i)
 		if why := reservedName(m.Name); why != "" {
 			at.Problemf("", "the variable %s cannot be set: %s", Quote(m.Name), why)
 		}

@@ -231,7 +231,7 @@ func refuseCredentials(n strictjson.Node) {
 	case strictjson.Object:
 		for i := range n.Members {
 			m := &n.Members[i]
-			at := strictjson.Node{Value: &m.Value, Pointer: n.Pointer + strictjson.Pointer{m.Name}.String(), Report: n.Report}
+			at := n.MemberAt(i)
 			report(at, m.Name)
 			refuseCredentials(at)
 		}

@@ -77,3 +77,51 @@ func BenchmarkDigestOf(b *testing.B) {
 		})
 	}
 }
+
+// Many problems in one long line: each place is looked up.
+func BenchmarkPosition(b *testing.B) {
+	src := list(1_000_000, func(i int) string { return fmt.Sprintf(`"é%d"`, i) })
+	doc, err := Parse(src, DocumentLimits)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		for i := range doc.Root.Items {
+			doc.Position(doc.Root.Items[i].Pos)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(doc.Root.Items)), "ns/place")
+}
+
+func BenchmarkDecode(b *testing.B) {
+	members := bytes.TrimPrefix(list(100_000, func(i int) string { return fmt.Sprintf(`"name%d":%d`, i, i) }), []byte("["))
+	src := fmt.Sprintf(`{"name":"n","tags":[%s"a"],"numbers":{%s}}`, strings.Repeat(`"a",`, 100_000), bytes.TrimSuffix(members, []byte("]")))
+	doc, err := Parse([]byte(src), ContractLimits)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		var s sample
+		r := Report{Version: 1}
+		Decode(r.Root(&doc.Root), "a sample", &s)
+		if len(r.Problems) > 0 {
+			b.Fatal(r.Problems)
+		}
+	}
+}
+
+func BenchmarkEqual(b *testing.B) {
+	x, y := Obj(), Obj()
+	const n = 100_000
+	for i := range n {
+		x.Members = append(x.Members, Member{Name: fmt.Sprint(i), Value: Num("29")})
+		y.Members = append(y.Members, Member{Name: fmt.Sprint(n - 1 - i), Value: Num("29.0")})
+	}
+	for b.Loop() {
+		if !Equal(&x, &y) {
+			b.Fatal("not equal")
+		}
+	}
+}

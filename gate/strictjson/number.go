@@ -11,7 +11,7 @@ import (
 
 // isInteger says whether a JSON number literal is written as an integer:
 // no point, no exponent.
-func isInteger(lit string) bool { return strings.IndexAny(lit, ".eE") < 0 }
+func isInteger(lit string) bool { return !strings.ContainsAny(lit, ".eE") }
 
 // appendNumber writes a literal in canonical form.
 func appendNumber(dst []byte, lit string) []byte {

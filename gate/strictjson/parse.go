@@ -24,7 +24,9 @@ var (
 	DocumentLimits = Limits{Depth: 10_000, Bytes: 256 << 20, Values: 10_000_000}
 )
 
-// Document is a parsed text.
+// Document is a parsed text. The texts and numbers in it are parts of its
+// source: whoever keeps a small one of a large document for long keeps all of
+// the source in memory, unless it is cloned.
 type Document struct {
 	Root Value
 	src  string

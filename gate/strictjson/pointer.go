@@ -40,7 +40,7 @@ func (p Pointer) String() string {
 }
 
 func escapeToken(t string) string {
-	if strings.IndexAny(t, "~/") < 0 {
+	if !strings.ContainsAny(t, "~/") {
 		return t
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1")

@@ -86,7 +86,7 @@ func isNumber(text string) bool {
 // overflows says whether a literal with a point or an exponent is beyond every
 // finite binary64 number. Without an exponent it takes 309 digits for that.
 func overflows(lit string) bool {
-	if len(lit) < 309 && strings.IndexAny(lit, "eE") < 0 {
+	if len(lit) < 309 && !strings.ContainsAny(lit, "eE") {
 		return false
 	}
 	_, err := strconv.ParseFloat(lit, 64)
