@@ -12,7 +12,11 @@ type SQLError struct {
 	Line, Column int // from 1, columns in characters; 0 when no place can be told
 	Reason       string
 	Fix          string
+	cause        error
 }
+
+// Unwrap gives the error that this one tells in the statement's terms.
+func (e *SQLError) Unwrap() error { return e.cause }
 
 func (e *SQLError) Error() string {
 	if e.Line == 0 {
@@ -41,7 +45,7 @@ func (s statement) upTo(i int) string { return s.source[s.tokens[0].start:s.toke
 // wrong reports an error of the statement at a byte offset of its source.
 func (s statement) wrong(offset int, fix, format string, args ...any) *SQLError {
 	line, column := place(s.source, offset)
-	return &SQLError{line, column, fmt.Sprintf(format, args...), fix}
+	return &SQLError{Line: line, Column: column, Reason: fmt.Sprintf(format, args...), Fix: fix}
 }
 
 // screen is the first wall: it lets nothing through but one statement whose

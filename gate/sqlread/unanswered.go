@@ -11,6 +11,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
 // unanswered says what an error means for the check: that the database was
@@ -45,7 +46,7 @@ func (c *connection) unanswered(s statement, database string, err error) error {
 // meaning reads SQLite's result codes, and within SQLITE_ERROR its messages,
 // which have been stable for many years.
 func meaning(s statement, database string, err sqlite3.Error) error {
-	message := err.Error()
+	message := oneLine(err.Error())
 	failed := func(format string, args ...any) error {
 		return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -102,4 +103,20 @@ func meaningOfError(s statement, database, message string, limit func() error) e
 		return limit()
 	}
 	return defect("SQLite says: %s", message)
+}
+
+// oneLine makes a message of SQLite fit for one line: names in it come from the
+// database, and may hold anything.
+func oneLine(message string) string {
+	const most = 300
+	message = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strictjson.Printable(message))
+	if r := []rune(message); len(r) > most {
+		message = string(r[:most]) + "…"
+	}
+	return message
 }

@@ -20,7 +20,8 @@ func Validate(sql string, parameters int) error {
 		return err
 	}
 	if s.parameters != parameters {
-		return &SQLError{Reason: (&countError{takes: s.parameters, given: parameters}).Error(), Fix: "Give one value for each: they bind in order, ? by ?, and a name counts once."}
+		wrong := &countError{takes: s.parameters, given: parameters}
+		return &SQLError{Reason: wrong.Error(), Fix: "Give one value for each: they bind in order, ? by ?, and a name counts once.", cause: wrong}
 	}
 	return nil
 }

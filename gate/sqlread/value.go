@@ -97,12 +97,6 @@ func toStorage(v *strictjson.Value) (driver.Value, error) {
 	return nil, fmt.Errorf("%s cannot be bound; only null, booleans, numbers and strings can", v.Kind)
 }
 
-// CheckParameter says why a value cannot be bound to a statement.
-func CheckParameter(v *strictjson.Value) error {
-	_, err := toStorage(v)
-	return err
-}
-
 // bind gives the parameters of a query as the driver wants them.
 func bind(parameters []strictjson.Value) ([]driver.NamedValue, error) {
 	out := make([]driver.NamedValue, len(parameters))
