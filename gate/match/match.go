@@ -26,11 +26,23 @@ type Matcher struct {
 	Not      *Matcher            `json:"not" doc:"a matcher that must not hold"`
 	Each     *Matcher            `json:"each" doc:"a matcher that must hold for every element of the array"`
 	Members  members             `json:"members" doc:"matchers for the values of named members, which must be there"`
+
+	source *strictjson.Value
+}
+
+// MarshalJSON writes the matcher as the contract has it, for a result to say
+// what was expected.
+func (m *Matcher) MarshalJSON() ([]byte, error) {
+	if m.source == nil {
+		return []byte("{}"), nil
+	}
+	return strictjson.Canonical(m.source), nil
 }
 
 // DecodeStrict reads a matcher and reports everything that is wrong with it.
 func (m *Matcher) DecodeStrict(n strictjson.Node) {
 	before := len(n.Report.Problems)
+	m.source = n.Value
 	strictjson.Decode(n, "a matcher", m)
 	if n.Kind != strictjson.Object {
 		return
