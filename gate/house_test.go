@@ -49,7 +49,7 @@ var beside = map[string][]string{
 	"checks":   {"gate/check", "checks/*"},
 	// The harness of check authors is built from the real rooms, so that a case
 	// meets what a run meets.
-	"gate/check/checktest": {"gate/fault", "gate/strictjson", "gate/record", "gate/check", "gate/roots", "gate/sqlread", "gate/contract", "gate/plan"},
+	"gate/check/checktest": {"gate/fault", "gate/strictjson", "gate/record", "gate/check", "gate/roots", "gate/sqlread", "gate/contract", "gate/plan", "gate/worker"},
 	// A reporter shows what was read back. It can reach nothing that judges.
 	"reporter":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
 	"reporter/*": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},
