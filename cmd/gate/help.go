@@ -14,7 +14,11 @@ func (c *cli) help(cmd *cobra.Command, _ []string) {
 	if about == "" {
 		about = cmd.Short
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage\n  %s\n", about, cmd.UseLine())
+	usage := cmd.UseLine()
+	if !cmd.HasParent() {
+		usage = "gate COMMAND [flags]"
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage\n  %s\n", about, usage)
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands\n")
 		for _, sub := range cmd.Commands() {

@@ -10,7 +10,7 @@ import (
 
 func main() {
 	ctx := context.Background()
-	if status, ok := worker.Main(ctx, checks.All(), os.Args[1:]); ok {
+	if status, ok := worker.Main(ctx, checks.All(), os.Args); ok {
 		os.Exit(status) // this process is a worker of another gate
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, streams{os.Stdout, os.Stderr}))

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden texts inside the scrip
 // TestMain lets the test binary be the program: as the worker that a run
 // starts, which is this same file again, and as the command "gate" of a script.
 func TestMain(m *testing.M) {
-	if status, ok := worker.Main(context.Background(), checks.All(), os.Args[1:]); ok {
+	if status, ok := worker.Main(context.Background(), checks.All(), os.Args); ok {
 		os.Exit(status)
 	}
 	testscript.Main(m, map[string]func(){"gate": main})

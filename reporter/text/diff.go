@@ -3,6 +3,7 @@ package text
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +13,7 @@ import (
 
 // maxDifferences is how many differences of one check are shown. Who needs
 // more reads the evidence; a screen full of them helps nobody.
-const maxDifferences = 8
+const maxDifferences = 12
 
 // maxValueCells is how much of one value is shown where no terminal sets a
 // bound; long values differ somewhere, and that place is what is shown.
@@ -86,28 +87,57 @@ func item(v *strictjson.Value, i int) *strictjson.Value {
 // such as the output of a command, is context and no difference.
 func (p *page) diff(indent string, expected, observed json.RawMessage) {
 	e, o := parse(expected), parse(observed)
-	switch {
-	case o == nil && e == nil:
+	if e == nil && o == nil {
 		return
-	case e == nil || o == nil:
+	}
+	if e, o = opposed(e, o); e == nil || o == nil || !alike(e, o) {
 		p.sides(indent, difference{nil, e, o})
 		return
 	}
 	all, more := differences(e, o, maxDifferences)
-	var context []difference
 	for _, d := range all {
-		if d.expected == nil && len(d.pointer) == 1 && o.Kind == strictjson.Object {
-			context = append(context, d)
-			continue
+		if !isContext(d, o) {
+			p.sides(indent, d)
 		}
-		p.sides(indent, d)
 	}
-	for _, d := range context {
-		p.context(indent, d)
+	for _, d := range all {
+		if isContext(d, o) && !annotates(d.pointer[0], o) {
+			p.context(indent, d)
+		}
 	}
 	if more {
 		p.line(indent + p.paint(faint, p.fit("… and more: see the evidence")))
 	}
+}
+
+// opposed finds the values to compare. Many checks state {"equals": value}
+// beside other parameters, and observe the bare value.
+func opposed(e, o *strictjson.Value) (*strictjson.Value, *strictjson.Value) {
+	if e == nil || o == nil || e.Kind != strictjson.Object || e.Get("equals") == nil || o.Kind == strictjson.Object && o.Get("equals") != nil {
+		return e, o
+	}
+	return e.Get("equals"), o
+}
+
+// alike says whether a comparison place by place says more than the two values
+// side by side: they are of one kind, and objects have a member in common.
+func alike(e, o *strictjson.Value) bool {
+	if e.Kind != o.Kind || e.Kind != strictjson.Object {
+		return e.Kind == o.Kind
+	}
+	return slices.ContainsFunc(e.Members, func(m strictjson.Member) bool { return o.Get(m.Name) != nil })
+}
+
+// isContext says whether a difference is only a member that nobody expected.
+func isContext(d difference, o *strictjson.Value) bool {
+	return d.expected == nil && len(d.pointer) == 1 && o.Kind == strictjson.Object
+}
+
+// annotates says whether a member only describes another one, as stdout_bytes
+// does stdout.
+func annotates(name string, o *strictjson.Value) bool {
+	at := strings.LastIndexByte(name, '_')
+	return at > 0 && o.Get(name[:at]) != nil
 }
 
 // parse reads a value of the evidence; nil for null, which says that the check
@@ -145,7 +175,7 @@ func (p *page) context(indent string, d difference) {
 		return
 	}
 	lines := strings.Split(strings.TrimRight(d.observed.Text, "\n"), "\n")
-	if d.observed.Kind != strictjson.String || len(lines) == 1 {
+	if d.observed.Kind != strictjson.String || !strings.Contains(d.observed.Text, "\n") {
 		at := Escape(name) + "  "
 		p.side(indent+"        ", faint, at, clip(shown(d.observed), p.room(indent+at+"          ")))
 		return

@@ -134,3 +134,22 @@ func TestDiffShowsTheEndOfLongOutput(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+func TestDiffCompares(t *testing.T) {
+	for _, c := range []struct{ name, expected, observed, want string }{
+		{"the value that must be equal", `{"equals":{"k":[1,2]},"pointer":"/x"}`, `{"k":[1,3]}`, "expected  /k/1  2\nobserved  /k/1  3\n"},
+		{"scalars", `{"equals":1,"pointer":"/x"}`, `"1"`, "expected  1\nobserved  \"1\"\n"},
+		{"objects with nothing in common", `{"exists":true}`, `{"kind":"missing"}`, "expected  {\"exists\":true}\nobserved  {\"kind\":\"missing\"}\n"},
+		{"nothing seen", `1`, `null`, "expected  1\n"},
+		{"nothing wanted", `null`, `1`, "observed  1\n"},
+		{"what describes another member is left out", `{"n":1}`, `{"n":2,"stdout":"a\n","stdout_bytes":2,"other_bytes":3}`,
+			"expected  /n  1\nobserved  /n  2\nstdout\n| a\n          other_bytes  3\n"},
+		{"nothing at all", `null`, `null`, ""},
+	} {
+		p := page{Style: Style{Unicode: true}}
+		p.diff("", []byte(c.expected), []byte(c.observed))
+		if got := p.b.String(); got != c.want {
+			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
+		}
+	}
+}
