@@ -37,6 +37,8 @@ type scanner struct {
 	noJWT int
 	// noKey is the same for a run that begins like an sk- key and is none.
 	noKey int
+	// noCut is how far no run ends in an ellipsis.
+	noCut int
 	// bare is where the last unquoted value stands.
 	bare value
 }
@@ -146,6 +148,9 @@ func boundary(text string, i int) bool {
 		return true
 	}
 	if n := len(before); n >= 3 && before[n-3] == '%' && isHex(before[n-1]) && isHex(before[n-2]) {
+		return true
+	}
+	if n := len(before); n >= 4 && before[n-4] == '\\' && before[n-3] == 'x' {
 		return true
 	}
 	if n := len(before); n >= 6 && before[n-6] == '\\' && before[n-5] == 'u' {

@@ -89,12 +89,14 @@ var tokens = [256][]token{
 // make a credential is left out unless the scanner wants context.
 func (s *scanner) tokenAt(i int) (Match, bool) {
 	var best Match
+	begun := false
 	rules := tokens[s.text[i]]
 	for r := range rules {
 		t := &rules[r]
 		if !strings.HasPrefix(s.text[i:], t.prefix) || !s.context && t.kind.contextual() {
 			continue
 		}
+		begun = true
 		start, end := i, 0
 		if t.match != nil {
 			start, end = t.match(s, i)
@@ -105,7 +107,33 @@ func (s *scanner) tokenAt(i int) (Match, bool) {
 			best = Match{t.kind, start, end}
 		}
 	}
+	if best.End == 0 && begun {
+		best = s.cutShortAt(i)
+	}
 	return best, best.End > 0
+}
+
+// cutShortAt gives the token that begins at i and was cut for an excerpt, which
+// an ellipsis says: its first half is not to be shown either.
+func (s *scanner) cutShortAt(i int) (m Match) {
+	if i < s.noCut || !boundary(s.text, i) {
+		return m
+	}
+	end := run(s.text, i, func(c byte) bool { return isURL64(c) || c == '.' || c == '/' })
+	quotes := run(s.text, end, func(c byte) bool { return isQuote(c) || c == '\\' })
+	if !strings.HasPrefix(s.text[quotes:], "…") {
+		s.noCut = end
+		return m
+	}
+	for _, t := range tokens[s.text[i]] {
+		body, ok := strings.CutPrefix(s.text[i:end], t.prefix)
+		// Two letters are no token yet; a digit is what ordinary names lack.
+		if ok && t.kind != PrivateKey && !t.kind.contextual() && len(body) >= 4 && strings.ContainsAny(body, "0123456789") &&
+			(len(t.prefix) > 2 || strings.Contains(body, "-")) {
+			return Match{t.kind, i, end}
+		}
+	}
+	return m
 }
 
 // end is where the token that begins at i ends, or 0 when there is none.
@@ -239,7 +267,7 @@ func slack(s *scanner, i int) (int, int) {
 	from := i + prefix
 	// Every form begins with a number, or has one soon.
 	head := run(s.text[:min(len(s.text), from+16)], from, isURL64)
-	if head-from < 10 || strings.IndexAny(s.text[from:head], "0123456789") < 0 {
+	if head-from < 10 || !strings.ContainsAny(s.text[from:head], "0123456789") {
 		return i, 0
 	}
 	return i, run(s.text, head, isURL64)
