@@ -95,9 +95,9 @@ func (p *Params) Validate(n strictjson.Node) {
 	case len(given) > 1:
 		n.Member(given[1]).Problemf("Leave one of them out, or write two checks.", "sqlite_query takes one expectation, not both %q and %q", given[0], given[1])
 	case len(given) == 0 && n.Report.Version < 2:
-		n.Problemf("Add the rows that must come out, or how many.", `params of sqlite_query need "equals" or "row_count"`)
+		n.Problemf("Add the rows that must come out, or how many.", `params of sqlite_query need exactly one of "equals" and "row_count"`)
 	case len(given) == 0:
-		n.Problemf("Add the rows that must come out, how many, or a matcher for them.", `params of sqlite_query need "equals", "row_count" or "satisfies"`)
+		n.Problemf("Add the rows that must come out, how many, or a matcher for them.", `params of sqlite_query need exactly one of "equals", "row_count" and "satisfies"`)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sqlread
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -69,31 +70,37 @@ func TestVirtualTables(t *testing.T) {
 	}
 }
 
+// damagedDatabases makes files that are no database, or no longer a sound one.
+func (w *workspace) damagedDatabases() {
+	w.Helper()
+	whole, err := os.ReadFile(w.path("a.db"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	page, format := bytes.Clone(whole), bytes.Clone(whole)
+	copy(page[4096:], strings.Repeat("\xff", 4096))
+	format[47] = 9
+	for name, content := range map[string][]byte{
+		"text.db":   []byte(strings.Repeat("hello, I am text", 100)),
+		"short.db":  []byte("SQLite"),
+		"empty.db":  nil,
+		"cut.db":    whole[:4096],
+		"page.db":   page,
+		"schema.db": bytes.Replace(whole, []byte("CREATE TABLE lines"), []byte("CREATE TABXE lines"), 1),
+		"format.db": format,
+	} {
+		if err := os.WriteFile(w.path(name), content, 0o600); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
 // What went wrong decides between "examined and false", "the statement is
 // wrong" and "nothing was learned".
 func TestErrorsAreTold(t *testing.T) {
 	w := newWorkspace(t)
 	w.database("a.db", shop)
-	for name, content := range map[string]string{"text.db": strings.Repeat("hello, I am text", 100), "short.db": "SQLite", "empty.db": ""} {
-		if err := os.WriteFile(w.path(name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	damage := func(name string, change func(data []byte) []byte) {
-		data, err := os.ReadFile(w.path("a.db"))
-		if err == nil {
-			err = os.WriteFile(w.path(name), change(data), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	damage("cut.db", func(d []byte) []byte { return d[:4096] })
-	damage("page.db", func(d []byte) []byte { copy(d[4096:], strings.Repeat("\xff", 4096)); return d })
-	damage("schema.db", func(d []byte) []byte {
-		return []byte(strings.Replace(string(d), "CREATE TABLE lines", "CREATE TABXE lines", 1))
-	})
-	damage("format.db", func(d []byte) []byte { d[47] = 9; return d })
+	w.damagedDatabases()
 	const (
 		fail         = record.Fail
 		broken       = record.Broken
@@ -162,8 +169,8 @@ func TestParametersThatCannotBind(t *testing.T) {
 	}{
 		{strictjson.Arr(), "parameter 1: an array cannot be bound"},
 		{strictjson.Obj(), "parameter 1: an object cannot be bound"},
-		{strictjson.Num("9223372036854775808"), "parameter 1: 9223372036854775808 is beyond the 64 bits of an INTEGER"},
-		{strictjson.Num("1e999"), "beyond what a REAL holds"},
+		{strictjson.Num("9223372036854775808"), "parameter 1: 9223372036854775808 is beyond the 64 bits of an INTEGER of SQLite"},
+		{strictjson.Num("1e999"), "beyond what a REAL of SQLite holds"},
 	} {
 		_, err := w.query("a.db", "SELECT ?", tt.value)
 		w.refused(err, record.Broken, fault.CheckMalformed, tt.reason)

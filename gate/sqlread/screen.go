@@ -19,10 +19,11 @@ type SQLError struct {
 func (e *SQLError) Unwrap() error { return e.cause }
 
 func (e *SQLError) Error() string {
+	// The place is one in the statement, and not in the contract that holds it.
 	if e.Line == 0 {
-		return e.Reason
+		return "SQL: " + e.Reason
 	}
-	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
+	return fmt.Sprintf("SQL line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
 // fixRead mends whatever is no SELECT.

@@ -84,13 +84,13 @@ func toStorage(v *strictjson.Value) (driver.Value, error) {
 		if strings.ContainsAny(v.Text, ".eE") {
 			f, ok := v.Float64()
 			if !ok {
-				return nil, fmt.Errorf("%s is beyond what a REAL holds", clip(v.Text))
+				return nil, fmt.Errorf("%s is beyond what a REAL of SQLite holds", clip(v.Text))
 			}
 			return f, nil
 		}
 		n, ok := v.Int64()
 		if !ok {
-			return nil, fmt.Errorf("%s is beyond the 64 bits of an INTEGER", clip(v.Text))
+			return nil, fmt.Errorf("%s is beyond the 64 bits of an INTEGER of SQLite", clip(v.Text))
 		}
 		return n, nil
 	}
