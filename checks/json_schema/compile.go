@@ -95,6 +95,9 @@ func newCompiler(loader jsonschema.URLLoader, doc any) (*jsonschema.Compiler, er
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
+	for _, f := range formats() {
+		c.RegisterFormat(f)
+	}
 	c.UseLoader(loader)
 	return c, c.AddResource(base, doc)
 }

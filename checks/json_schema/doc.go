@@ -19,11 +19,12 @@
 // backreferences are not available, and \d, \w, \s and \b mean ASCII.
 //
 // Formats are asserted in every draft: date, date-time, duration, email,
-// hostname, ipv4, ipv6, iri, iri-reference, json-pointer, period, regex,
+// hostname, ipv4, ipv6, iri, iri-reference, json-pointer, period, regex (RE2),
 // relative-json-pointer, semver, time, uri, uri-reference, uri-template, uuid.
-// Other names, idn-email and idn-hostname among them, are annotations and
-// assert nothing. contentEncoding, contentMediaType and contentSchema are
-// annotations too.
+// A label of a hostname that begins with xn-- is judged by its characters, not
+// by what it decodes to. Other names, idn-email and idn-hostname among them, are
+// annotations and assert nothing; so are contentEncoding, contentMediaType and
+// contentSchema.
 //
 // Integers count with every digit. Other numbers count as the shortest decimal
 // of their binary64 value: 0.3 is a multiple of 0.1.
