@@ -11,7 +11,13 @@ import (
 const SchemaVersion = 1
 
 // Evidence is evidence.json. docs/evidence.md says what each member means; the
-// two are held together by a test. Lists are never null.
+// two are held together by a test. Lists are never null: a reader in a shell
+// pipeline should not have to tell an empty list from no list. What may be
+// absent is a pointer, and null then.
+//
+// The ids of the required, passed and attempted checks are not among the
+// members: they follow from the contract and the results, and a second copy
+// could only disagree. [Sealed] has them, derived.
 type Evidence struct {
 	SchemaVersion    int                `json:"schema_version"`
 	RunID            string             `json:"run_id"`
@@ -55,7 +61,8 @@ type Artifact struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// Policy is what the run was allowed.
+// Policy is what the run was allowed. The contract states most of it already;
+// the roots come from the command line, and nothing else records them.
 type Policy struct {
 	RequiredAssurance contract.Assurance `json:"required_assurance"`
 	AllowedOrigins    []contract.Origin  `json:"allowed_origins"`
@@ -64,7 +71,8 @@ type Policy struct {
 }
 
 // Isolation is what stood around the checks, and whether their answer came
-// through whole.
+// through whole. The verdict depends on both, so whoever derives it again from
+// the evidence needs them here.
 type Isolation struct {
 	InProcess bool               `json:"in_process"`
 	Complete  bool               `json:"complete"` // the worker's answer ended with a valid end record
@@ -72,7 +80,8 @@ type Isolation struct {
 	Profiles  []record.Isolation `json:"profiles"`
 }
 
-// Verifier is the program that judged.
+// Verifier is the program that judged. Its digest is what counts; the rest is
+// for people.
 type Verifier struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`
@@ -92,7 +101,8 @@ type Cost struct {
 	FramesRead  int     `json:"frames_read"`
 }
 
-// Attestation is attestation.json.
+// Attestation is attestation.json: small enough to be signed or mailed around,
+// and enough to notice that anything else was changed.
 type Attestation struct {
 	SchemaVersion      int                `json:"schema_version"`
 	BundleDigest       string             `json:"bundle_digest"`

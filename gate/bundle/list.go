@@ -71,7 +71,7 @@ func (e *Entry) recheck(budget int64) int64 {
 	r, err := open(e.Bundle)
 	if err != nil {
 		e.Status = unreadable + string(fault.As(err).Code)
-		return maxAttestation
+		return r.bytes
 	}
 	refs, err := r.refs()
 	cost := r.bytes

@@ -49,17 +49,20 @@ type reading struct {
 	results []strictjson.Value
 }
 
-// open checks everything but the bytes of the blobs.
+// open checks everything but the bytes of the blobs. The order matters: the
+// attestation vouches for the evidence, the evidence for the contract and the
+// results, so each part is believed only after the one that vouches for it. The
+// reading is given with an error too, for what it has cost.
 func open(dir string) (*reading, error) {
 	r := &reading{dir: dir, sealed: &Sealed{Dir: dir}}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
+		return r, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
 	}
 	for _, check := range []func() error{
 		r.readAttestation, r.readEvidence, r.readContract, r.checkTogether, r.checkResults, r.checkVerdict, r.takeInventory,
 	} {
 		if err := check(); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
 	return r, nil
@@ -176,6 +179,8 @@ func (r *reading) readEvidence() error {
 	whole := assign(&doc.Root, e) == nil
 	actual := strictjson.DigestOf(&doc.Root).String()
 	if stated := r.sealed.Attestation.BundleDigest; actual != stated {
+		// A whole file of another run differs in the moment it was made, and its
+		// id agrees with that moment; an edited file does not manage both.
 		code, why := fault.AttestationTampered, "was changed after it was written: "
 		if whole && e.consistent() && e.CreatedAt != r.sealed.Attestation.CreatedAt {
 			code, why = fault.AttestationMismatch, "is of another run than attestation.json: "
@@ -210,6 +215,9 @@ func (r *reading) readContract() error {
 	if err != nil {
 		return r.refuse(fault.ContractTampered, contractName, "was changed after it was frozen: it is no longer JSON")
 	}
+	// First whether it is the frozen document at all, then whether it is the one
+	// of this run, and only then whether this build understands it: a contract
+	// that a later build froze is not tampered with.
 	actual := k.Digest().String()
 	switch own := k.Contract.DigestText(); {
 	case own != actual:
@@ -229,6 +237,7 @@ func (r *reading) readContract() error {
 // checkTogether compares what the parts say about each other.
 func (r *reading) checkTogether() error {
 	e, a := &r.sealed.Evidence, &r.sealed.Attestation
+	// A folder may be copied to any name, but not to that of another run.
 	if id := filepath.Base(r.dir); id != e.RunID {
 		if _, ok := idMoment(id); ok {
 			return r.refuse(fault.AttestationMismatch, evidenceName, "is of run %s and lies in the folder of run %s", e.RunID, id)
@@ -291,7 +300,7 @@ func (r *reading) checkVerdict() error {
 	return nil
 }
 
-// refs gives the blobs that the evidence names, each with its size.
+// refs gives the blobs, by the hex of their digest, that the evidence names, each with its size.
 func (r *reading) refs() (map[string]int64, error) {
 	out := map[string]int64{}
 	add := func(digest string, size int64) error {
@@ -336,6 +345,8 @@ func (r *reading) takeInventory() error {
 			return r.refuse(fault.BlobTampered, filepath.ToSlash(dir), "is no folder")
 		}
 	}
+	// Sizes are compared before anything is read, so a blob that was blown up
+	// costs nothing.
 	for hex, size := range refs {
 		part := blobsName + "/" + algorithmName + "/" + hex
 		f, actual, err := openRegular(filepath.Join(r.dir, filepath.FromSlash(part)))

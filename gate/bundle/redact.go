@@ -127,12 +127,14 @@ func (r *redaction) value(place string, raw json.RawMessage) (strictjson.Value, 
 	if len(data) <= maxInline && shallow(&v, maxInlineDepth) {
 		return v, nil
 	}
+	// Redacted first and cut afterwards: half a credential would not be recognised.
 	ref := r.keep(place, "the whole value, canonical JSON", data)
 	r.cut = append(r.cut, fmt.Sprintf("%s (%d bytes)", place, len(data)))
 	return strictjson.FromGo(map[string]any{"cut": true, "bytes": len(data), "digest": ref.Digest, "head": head(string(data), maxHead)})
 }
 
-// findings redacts the findings; those beyond the bound are in a blob only.
+// findings redacts the findings. A document may be wrong in a million places;
+// the first of them are what a reader looks at, and those beyond the bound are in a blob only.
 func (r *redaction) findings() error {
 	res := &r.result
 	res.Findings = slices.Clone(res.Findings)

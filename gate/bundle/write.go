@@ -61,7 +61,9 @@ func Write(dataDir string, c Content) (dir string, err error) {
 }
 
 func unwritten(dataDir string, err error) error {
-	return fault.New(fault.BackendFailed, "", "the evidence bundle could not be written to %q: %v", dataDir, err).With("data_dir", dataDir).Because(err)
+	// The error may quote a value that was not redacted yet.
+	why := RedactLines([]string{err.Error()})[0]
+	return fault.New(fault.BackendFailed, "", "the evidence bundle could not be written to %q: %s", dataDir, why).With("data_dir", dataDir).Because(err)
 }
 
 // seal derives everything that the bundle holds.
