@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
@@ -103,8 +104,11 @@ func needs(t check.Type) (profile, tool string) {
 // typeName is what a parameter is in JSON, in a word.
 func typeName(f strictjson.Field) string {
 	s := strictjson.Schema(reflect.StructOf([]reflect.StructField{{Name: "X", Type: f.Type, Tag: `json:"x"`}}), 2)
-	kind := s.Get("properties").Get("x").Get("type")
+	value := s.Get("properties").Get("x")
+	kind := value.Get("type")
 	switch {
+	case value.Get("$ref") != nil: // a definition, such as #/$defs/matcher
+		return path.Base(value.Get("$ref").Text)
 	case kind == nil:
 		return "any"
 	case kind.Kind == strictjson.Array:
