@@ -57,7 +57,8 @@
 // Anybody can compute it again. Outside a git work tree, where everything is
 // readable, this does it with bash, GNU find and coreutils:
 //
-//	find . -name .git -prune -o ! -type d -print0 | LC_ALL=C sort -z |
+//	export LC_ALL=C
+//	find . -name .git -prune -o ! -type d -print0 | sort -z |
 //	while IFS= read -r -d '' f; do
 //	  sum=- kind=device
 //	  if [ -L "$f" ]; then kind=link sum=$(readlink -n "$f" | sha256sum)
