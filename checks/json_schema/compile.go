@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
@@ -208,10 +209,10 @@ func explain(n strictjson.Node, err error) {
 		for _, v := range violations(detail) {
 			_, at, _ := v.at.Find(root.Value)
 			fix := ""
-			if strings.Contains(v.message, "regex") {
+			if aboutPattern(v.cause) {
 				fix = linearTime
 			}
-			descend(root, at).Problemf(fix, "no valid schema: %s", v.message)
+			descend(root, at).Problemf(fix, "no valid schema: %s", v.message())
 		}
 	case errors.As(err, &load):
 		for _, at := range mentions(n, load.URL, "$schema") {
@@ -227,6 +228,12 @@ func explain(n strictjson.Node, err error) {
 	default:
 		explainReference(n, err)
 	}
+}
+
+// aboutPattern says whether the metaschema wants a pattern that is none.
+func aboutPattern(err *jsonschema.ValidationError) bool {
+	f, ok := err.ErrorKind.(*kind.Format)
+	return ok && f.Want == "regex" || slices.ContainsFunc(err.Causes, aboutPattern)
 }
 
 const linearTime = "Patterns are RE2: they run in linear time, and so have no lookahead, lookbehind or backreference."

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/verdictgate/verdictgate/gate/check"
@@ -27,7 +28,7 @@ const (
 	// maxPlaces bounds values times levels. The library notes with every
 	// violation the way to its place, so that is what its notes may take, at 16
 	// bytes a step; a document over it is judged without noting places.
-	maxPlaces = 32 << 20
+	maxPlaces = 16 << 20
 	// placeCost is the fixed part of such a note, in steps.
 	placeCost = 16
 )
@@ -91,8 +92,8 @@ func judge(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	if len(violations) == 0 {
 		return check.Passed("%s is valid", p.Path.File()).Observing(map[string]any{"total": 0, "violations": []any{}})
 	}
-	if c := firstCycle(violations); c != nil {
-		return check.Defective(fault.CheckMalformed, "", "the schema refers to itself in a circle: %s", c.message)
+	if i := slices.IndexFunc(violations, violation.circular); i >= 0 {
+		return check.Defective(fault.CheckMalformed, "", "the schema refers to itself in a circle: %s", violations[i].message())
 	}
 	return report(p, doc, violations)
 }
@@ -129,22 +130,6 @@ func extent(v *strictjson.Value) (values, levels int) {
 	return values, levels
 }
 
-// violation is one thing that the library found wrong with the document.
-type violation struct {
-	at      strictjson.Pointer
-	message string
-	cycle   bool // of the schema's references: not the document's fault
-}
-
-func firstCycle(violations []violation) *violation {
-	for i := range violations {
-		if violations[i].cycle {
-			return &violations[i]
-		}
-	}
-	return nil
-}
-
 func report(p *Params, doc *strictjson.Document, violations []violation) check.Outcome {
 	total := len(violations)
 	violations = violations[:min(total, maxViolations)]
@@ -154,14 +139,15 @@ func report(p *Params, doc *strictjson.Document, violations []violation) check.O
 		value, at, _ := v.at.Find(&doc.Root)
 		pos := doc.Position(value.Pos)
 		pointer := clip(at.String(), maxPointer)
-		findings = append(findings, record.Finding{Message: v.message, File: p.Path.File(), Line: pos.Line, Column: pos.Column, Pointer: pointer})
-		shown = append(shown, map[string]string{"pointer": pointer, "message": v.message})
+		message := v.message()
+		findings = append(findings, record.Finding{Message: message, File: p.Path.File(), Line: pos.Line, Column: pos.Column, Pointer: pointer})
+		shown = append(shown, map[string]string{"pointer": pointer, "message": message})
 	}
 	first := "the document"
 	if findings[0].Pointer != "" {
 		first = clip(findings[0].Pointer, maxMessage)
 	}
-	o := check.Failed("%s violates the schema in %s, first %s: %s", p.Path.File(), places(total), first, violations[0].message)
+	o := check.Failed("%s violates the schema in %s, first %s: %s", p.Path.File(), places(total), first, findings[0].Message)
 	observed := map[string]any{"total": total, "violations": shown}
 	if total > len(shown) {
 		observed["note"] = fmt.Sprintf("these are the first %d", len(shown))

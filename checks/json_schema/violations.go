@@ -29,15 +29,45 @@ const (
 // maxReasons is how many alternatives of anyOf or oneOf are quoted.
 const maxReasons = 3
 
+// violation is one thing that the library found wrong with the document.
+type violation struct {
+	at     strictjson.Pointer
+	cause  *jsonschema.ValidationError
+	member bool // at is a member that is not allowed; the cause is about its object
+}
+
 // violations flattens the library's tree into what a person can mend, in an
-// order that does not depend on the order of Go's maps.
+// order that does not depend on the order of Go's maps. There may be a million,
+// of which a hundred are shown, so the words are found when they are needed.
 func violations(err *jsonschema.ValidationError) []violation {
 	out := collect(err, nil)
 	slices.SortFunc(out, func(a, b violation) int {
-		return cmp.Or(slices.CompareFunc(a.at, b.at, compareTokens), strings.Compare(a.message, b.message))
+		if c := slices.CompareFunc(a.at, b.at, compareTokens); c != 0 {
+			return c
+		}
+		return strings.Compare(a.message(), b.message())
 	})
 	// One place can be reached on several ways through the schema.
-	return slices.CompactFunc(out, func(a, b violation) bool { return a.message == b.message && slices.Equal(a.at, b.at) })
+	return slices.CompactFunc(out, func(a, b violation) bool { return slices.Equal(a.at, b.at) && a.message() == b.message() })
+}
+
+// message says in words what is wrong.
+func (v violation) message() string {
+	if v.member {
+		return "the member is not allowed"
+	}
+	text := words(v.cause.ErrorKind)
+	if reasons := alternatives(v.cause); reasons != "" {
+		text += ": " + reasons
+	}
+	return clip(text, maxMessage)
+}
+
+// circular says that the schema's references go round in a circle: that is not
+// the document's fault.
+func (v violation) circular() bool {
+	_, is := v.cause.ErrorKind.(*kind.RefCycle)
+	return is
 }
 
 // compareTokens orders indices as numbers and everything else as text.
@@ -59,17 +89,11 @@ func collect(err *jsonschema.ValidationError, out []violation) []violation {
 		return out
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			out = append(out, violation{at: append(slices.Clone(err.InstanceLocation), name), message: "the member is not allowed"})
+			out = append(out, violation{at: append(slices.Clone(err.InstanceLocation), name), cause: err, member: true})
 		}
 		return out
-	case *kind.RefCycle:
-		return append(out, violation{at: err.InstanceLocation, message: clip(words(k), maxMessage), cycle: true})
 	}
-	text := words(err.ErrorKind)
-	if reasons := alternatives(err); reasons != "" {
-		text += ": " + reasons
-	}
-	return append(out, violation{at: err.InstanceLocation, message: clip(text, maxMessage)})
+	return append(out, violation{at: err.InstanceLocation, cause: err})
 }
 
 // alternatives quotes why the first alternatives below a violation do not hold.
@@ -84,7 +108,7 @@ func alternatives(err *jsonschema.ValidationError) string {
 		if len(below) == 0 {
 			continue
 		}
-		reason := below[0].message
+		reason := below[0].message()
 		if inner := below[0].at; len(inner) > len(err.InstanceLocation) {
 			reason = strictjson.Pointer(inner).String() + " " + reason
 		}
