@@ -71,19 +71,9 @@ func list(ctx context.Context, git string, repo *repository, workspace, revision
 			return "", err
 		}
 	}
-	args := []string{"--git-dir=" + scratch, "--work-tree=" + repo.top, "--no-replace-objects",
-		"ls-files", "-z", "-t", "--cached", "--others", "--exclude-per-directory=.gitignore"}
-	// A sparse index is listed as it is: to unfold it, git would need objects.
-	listing, err := output(ctx, scratch, workspace, git, append(args, "--sparse")...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == exitUsage { // git before 2.35 knows no sparse index
-		return output(ctx, scratch, workspace, git, args...)
-	}
-	return listing, err
+	return output(ctx, scratch, workspace, git, "--git-dir="+scratch, "--work-tree="+repo.top, "--no-replace-objects",
+		"ls-files", "-z", "-t", "--cached", "--others", "--exclude-per-directory=.gitignore")
 }
-
-// exitUsage is how git ends when it does not know an option.
-const exitUsage = 129
 
 // copyIndex copies the index, with the parts that a split one shares, so that
 // git reads regular files that are ours. An index that is missing is empty.
@@ -129,8 +119,31 @@ func (r *repository) copy(name, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, io.LimitReader(from, maxIndex))
+	sparse := new(sparseMark)
+	_, err = io.Copy(io.MultiWriter(out, sparse), io.LimitReader(from, maxIndex))
+	if err == nil && sparse.found {
+		err = errors.New("its index is sparse: it names folders in place of the files in them")
+	}
 	return errors.Join(err, out.Close())
+}
+
+// sparseMark looks for the extension that makes an index a sparse one: its
+// name and its length, 0. To unfold such an index git needs the objects; from
+// a scratch repository, which has none, it would leave the files out without a
+// word. A file whose name ends in these letters looks the same, and then all
+// files are taken, which is never wrong.
+type sparseMark struct {
+	seen  []byte
+	found bool
+}
+
+func (m *sparseMark) Write(p []byte) (int, error) {
+	const mark = "sdir\x00\x00\x00\x00"
+	m.seen = append(m.seen, p...)
+	m.found = m.found || bytes.Contains(m.seen, []byte(mark))
+	// The mark may be cut in two by the end of a write.
+	m.seen = append(m.seen[:0], m.seen[max(0, len(m.seen)-len(mark)+1):]...)
+	return len(p), nil
 }
 
 // objectFormat is the hash that the index is written with. A commit id tells
