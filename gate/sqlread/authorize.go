@@ -16,8 +16,9 @@ const actionRecursive = 33
 // remembers the first action that it refused, for SQLite's own message only
 // says "not authorized".
 type authorizer struct {
-	refused string
-	writing bool // it was an INSERT, UPDATE or DELETE
+	refused  string
+	function string // it was a call of this function
+	writing  bool   // it was an INSERT, UPDATE or DELETE
 }
 
 func (a *authorizer) decide(action int, first, second, database string) int {
@@ -27,6 +28,9 @@ func (a *authorizer) decide(action int, first, second, database string) int {
 	case sqlite3.SQLITE_FUNCTION:
 		if _, ok := slices.BinarySearch(functions[:], strings.ToLower(second)); ok {
 			return sqlite3.SQLITE_OK
+		}
+		if a.refused == "" {
+			a.function = second
 		}
 		a.refuse("%s() is not among the functions that a check may call", clip(second))
 	case sqlite3.SQLITE_PRAGMA:

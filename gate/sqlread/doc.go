@@ -27,6 +27,9 @@
 //   - the authorizer: SQLite asks it about every action while it compiles, and
 //     only reading and a list of functions is allowed.
 //
+// Check types report what is wrong with a statement by [Lint] when a contract is
+// linted, and take its values as [Parameters].
+//
 // # What a statement can cost
 //
 // Sizes are bounded by SQLite's run-time limits and by a bound on the rows that

@@ -29,7 +29,11 @@ type workspace struct {
 
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := &workspace{T: t, dir: t.TempDir(), scratch: t.TempDir()}
+	// The name of the scratch folder is not ours to choose.
+	w := &workspace{T: t, dir: t.TempDir(), scratch: filepath.Join(t.TempDir(), "s ?#%41&é")}
+	if err := os.Mkdir(w.scratch, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	files, err := roots.Open(w.dir, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,8 @@ const maxTried = 100
 // would call a sound database malformed.
 const (
 	limitSchemaText   = 4 << 20 // of one CREATE statement in the database
+	limitDepth        = 1000    // of an expression; the default
+	limitCompound     = 500     // SELECTs joined by UNION and the like; the default
 	limitInstructions = 1 << 20 // 24 bytes each; views that multiply one another reach it
 	limitLikePattern  = 1000    // LIKE '%a%a%a…' takes a time that grows with every %
 )

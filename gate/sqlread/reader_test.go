@@ -19,7 +19,9 @@ const shop = `CREATE TABLE orders(id INTEGER PRIMARY KEY, total REAL, note TEXT,
 	INSERT INTO orders VALUES (1, 29.0, 'first', 1), (2, 5.5, NULL, 0);
 	CREATE TABLE lines(id INTEGER, n INTEGER);
 	CREATE VIEW broken AS SELECT * FROM gone;
-	CREATE VIEW foreign_function AS SELECT their_function(id) AS x FROM orders;`
+	CREATE VIEW foreign_function AS SELECT their_function(id) AS x FROM orders;
+	CREATE VIEW harmful AS SELECT load_extension('x') AS x FROM orders;
+	CREATE VIEW dice AS SELECT random() AS x;`
 
 func TestParametersBind(t *testing.T) {
 	w := newWorkspace(t)
@@ -133,6 +135,8 @@ func TestErrorsAreTold(t *testing.T) {
 		{"a.db", "SELECT abs(1, 2) AS x FROM orders", broken, fault.CheckMalformed, "wrong number of arguments to function abs()"},
 		{"a.db", "SELECT id FROM orders WHERE note REGEXP 'a'", broken, fault.CheckMalformed, "no such function: REGEXP"},
 		{"a.db", "SELECT * FROM foreign_function", inconclusive, fault.ToolMissing, "needs an extension that this build of SQLite lacks: no such function: their_function"},
+		{"a.db", "SELECT * FROM harmful", inconclusive, fault.CheckRefused, `a view or a table of "a.db" calls a function: unsafe use of load_extension()`},
+		{"a.db", "SELECT * FROM dice", inconclusive, fault.CheckRefused, "random() is not among"},
 		{"a.db", "SELECT note COLLATE nope AS x FROM orders ORDER BY 1", broken, fault.CheckMalformed, "no such collation sequence: nope"},
 		{"a.db", "SELECT id FROM orders, lines", broken, fault.CheckMalformed, "ambiguous column name: id"},
 		{"a.db", "SELECT 1 AS a, 2 AS a", broken, fault.CheckMalformed, `two columns of the answer are named "a"`},

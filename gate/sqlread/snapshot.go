@@ -27,27 +27,25 @@ func (s *snapshot) path() string { return filepath.Join(s.dir, copyName) }
 
 // take copies a database, again when it changed meanwhile.
 func (r *Reader) take(ctx context.Context, s *source) (*snapshot, error) {
-	for attempt := range copyAttempts {
-		if attempt > 0 {
-			if err := wait(ctx, copyPause<<(attempt-1)); err != nil {
-				return nil, err
-			}
-			again, err := openSource(ctx, r.files, s.name)
-			if err != nil {
-				return nil, err
-			}
-			defer again.close()
-			s = again
-		}
-		snap, changed, err := r.try(ctx, s)
-		if changed == "" {
-			return snap, err
-		}
-		if attempt == copyAttempts-1 {
+	snap, changed, err := r.try(ctx, s)
+	for attempt := 1; changed != ""; attempt++ {
+		if attempt == copyAttempts {
 			return nil, unreadable("End what writes to the database, then run again.", "%s changed while it was read, %d times over", check.Quote(changed), copyAttempts)
 		}
+		if err := wait(ctx, copyPause<<(attempt-1)); err != nil {
+			return nil, err
+		}
+		again, err := openSource(ctx, r.files, s.name)
+		if err != nil {
+			return nil, err
+		}
+		snap, changed, err = r.try(ctx, again)
+		again.close()
+		if err != nil {
+			return nil, err
+		}
 	}
-	panic("unreachable")
+	return snap, err
 }
 
 // try copies the files of a database once, and names the one that changed

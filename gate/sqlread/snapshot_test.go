@@ -88,8 +88,9 @@ func TestLogOfLinkedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.database("data/real.db", walScript)
-	for name, target := range map[string]string{"relative.db": "data/real.db", "absolute.db": w.path("data/real.db"), "chain.db": "relative.db"} {
-		if err := os.Symlink(target, w.path(name)); err != nil {
+	for _, link := range [][2]string{{"relative.db", "data/real.db"}, {"absolute.db", w.path("data/real.db")}, {"chain.db", "relative.db"}} {
+		name := link[0]
+		if err := os.Symlink(link[1], w.path(name)); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.rows(name, "SELECT x FROM t"); got != "x=1; x=2" {

@@ -27,6 +27,8 @@ func (c *connection) unanswered(s statement, database string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case c != nil && c.auth.function != "" && !s.mentions(c.auth.function):
+		return schemaCalls(check.Quote(database), c.auth.refused)
 	case c != nil && c.auth.refused != "":
 		return defect("%s", c.auth.refused)
 	case errors.Is(err, errWrites):
@@ -41,6 +43,12 @@ func (c *connection) unanswered(s statement, database string, err error) error {
 		return meaning(s, check.Quote(database), failed)
 	}
 	return &check.QueryError{Status: record.Broken, Code: fault.CheckCrashed, Reason: fmt.Sprintf("unexpected: %v", err)}
+}
+
+// schemaCalls is a function that the statement itself does not call. The
+// statement is right, and what it asks for may not be run.
+func schemaCalls(database, what string) error {
+	return &check.QueryError{Status: record.Inconclusive, Code: fault.CheckRefused, Reason: fmt.Sprintf("a view or a table of %s calls a function: %s", database, what), Fix: "Query the tables themselves."}
 }
 
 // meaning reads SQLite's result codes, and within SQLITE_ERROR its messages,
@@ -95,6 +103,8 @@ func meaningOfError(s statement, database, message string, limit func() error) e
 			return defect("%s", message)
 		}
 		return &check.QueryError{Status: record.Inconclusive, Code: fault.ToolMissing, Reason: fmt.Sprintf("%s needs an extension that this build of SQLite lacks: %s", database, message), Fix: "Query tables that need no extension."}
+	case has("unsafe use of "):
+		return schemaCalls(database, message)
 	case has("malformed JSON"):
 		return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf("in %s the query met a value that is no JSON", database)}
 	case has("malformed database schema", "unsupported file format"):

@@ -2,6 +2,7 @@ package sqlread
 
 import (
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,7 @@ var attacks = []attack{
 	{"vacuum into", "VACUUM INTO '{{dir}}/new.db'", ""},
 	// sqlite3_stmt_readonly speaks of the open databases alone, and calls this
 	// read-only though it makes a file.
-	{"attach", "ATTACH 'file:{{dir}}/new.db?mode=rwc' AS n", "statement"},
+	{"attach", "ATTACH 'file:{{uri}}/new.db?mode=rwc' AS n", "statement"},
 }
 
 // Each wall alone stops every attack; without any wall every attack works, or
@@ -82,7 +83,8 @@ func (a attack) run(t *testing.T, w walls) (written bool, err error) {
 	}
 	defer ws.reader.release(snap)
 	before := contents(t, snap.dir)
-	statement := check.Query{Database: "a.db", SQL: strings.ReplaceAll(a.sql, "{{dir}}", snap.dir), MaxRows: 10}
+	places := strings.NewReplacer("{{dir}}", snap.dir, "{{uri}}", (&url.URL{Path: snap.dir}).EscapedPath())
+	statement := check.Query{Database: "a.db", SQL: places.Replace(a.sql), MaxRows: 10}
 	s, err := ws.reader.admit(statement.SQL)
 	if err == nil {
 		_, err = ws.reader.read(t.Context(), snap, s, nil, statement)
