@@ -104,4 +104,3 @@ func (a assembly) subjects(ctx context.Context) (out []bundle.Subject, missing [
 func DataDir(flag string, env func(string) string) (string, error) {
 	return bundle.ResolveDataDir(flag, env, "")
 }
-

@@ -67,16 +67,22 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 		return nil, err
 	}
 	job.Start.UseGit, job.Start.Tracked = facts.IsGit, facts.Tracked
-	report, err := worker.Run(ctx, job)
-	if err != nil {
-		return nil, err
-	}
 	by, err := g.verifier(dataDir)
 	if err != nil {
 		return nil, err
 	}
+	pending, err := bundle.Begin(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	job.Receive = pending.Receive
+	report, err := worker.Run(ctx, job)
+	if err != nil {
+		pending.Discard()
+		return nil, err
+	}
 	a := assembly{request: r, file: file, roots: roots, facts: facts, report: report, verifier: by, started: started, limitations: limits}
-	dir, err := bundle.Write(dataDir, a.content(ctx))
+	dir, err := pending.Seal(a.content(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // limitationsOf says everything that limits a verdict, in words, the weighty
-// first: what was not decided, what is only advice, what changed underneath,
-// which walls were missing.
+// first: what was not decided, what is only advice, what changed underneath;
+// then what the worker says of itself, the walls that were missing among it.
 func limitationsOf(c *contract.Contract, r worker.Report, facts source.Facts, inProcess bool) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -44,8 +44,7 @@ func limitationsOf(c *contract.Contract, r worker.Report, facts source.Facts, in
 	if inProcess {
 		say("checks ran in the gate's own process, not isolated from it (--in-process)")
 	}
-	out = append(out, r.Limitations...)
-	return append(out, wallLimits(r.Isolation)...)
+	return append(out, r.Limitations...)
 }
 
 // contentLimits says what changed in the workspace while it was judged, and
@@ -61,19 +60,6 @@ func contentLimits(before, after *record.Content) []string {
 			more = fmt.Sprintf(" and %d more", n)
 		}
 		out = append(out, fmt.Sprintf("the workspace changed during the run: %s%s", strings.Join(after.Changed, ", "), more))
-	}
-	return out
-}
-
-// wallLimits names the walls of the sandbox that did not stand.
-func wallLimits(isolation []record.Isolation) []string {
-	var out []string
-	for _, i := range isolation {
-		for _, l := range i.Layers {
-			if !l.On {
-				out = append(out, fmt.Sprintf("isolation of %s checks: %s is not in force: %s", i.Profile, l.Name, l.Detail))
-			}
-		}
 	}
 	return out
 }

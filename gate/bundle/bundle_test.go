@@ -396,3 +396,47 @@ func edit(t testing.TB, path, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// Blobs leave memory as their answers arrive, and an abandoned bundle leaves
+// nothing behind.
+func TestBlobsAreWrittenAsTheyArrive(t *testing.T) {
+	data, c := t.TempDir(), content(t)
+	p, err := Begin(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Answers {
+		c.Answers[i].Index = i
+		if err := p.Receive(&c.Answers[i]); err != nil {
+			t.Fatal(err)
+		}
+		if c.Answers[i].Blobs != nil {
+			t.Errorf("answer %d still holds its blobs", i)
+		}
+	}
+	written, err := os.ReadDir(p.blobs())
+	if err != nil || len(written) == 0 {
+		t.Fatalf("no blob was written before the end: %v", err)
+	}
+	dir, err := p.Seal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Evidence.Artifacts) == 0 {
+		t.Error("the evidence names no blob")
+	}
+	if p, err = Begin(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Receive(&record.Answer{Blobs: []record.Blob{{Role: "stdout", Data: []byte("x")}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.Discard()
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
+		t.Errorf("a discarded bundle left something: %v %v", left, err)
+	}
+}

@@ -18,12 +18,12 @@
 //
 // # Writing
 //
-// [Write] is the only way to make one. It takes what a run has seen, takes the
-// credentials out ([Redact]), derives the verdict (package verdict), and writes
-// everything to a folder whose name begins with ".partial-" and which holds a
-// lock; the last step renames it. A crash at any moment leaves at most such a
-// folder, and a later run removes it once the kernel says that nobody holds
-// the lock any more.
+// [Begin] makes a folder whose name begins with ".partial-" and holds its lock.
+// [Pending.Receive] takes each answer as it comes, takes the credentials out of
+// it and puts its blobs there; [Pending.Seal] derives the verdict (package
+// verdict), writes the rest and, as the last step, renames the folder. A crash
+// at any moment leaves at most the unfinished folder, and a later run removes
+// it once the kernel says that nobody holds the lock any more.
 //
 // # Reading
 //

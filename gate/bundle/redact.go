@@ -12,31 +12,24 @@ import (
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
-// Redacted is what may be written of a run's answers.
-type Redacted struct {
-	Results     []record.Result
-	Artifacts   []Artifact // one for each blob and role, in the order of the results
-	Blobs       map[strictjson.Digest][]byte
-	Limitations []string // how often what was redacted where, and what was cut
-
-	listed map[Artifact]bool
+// redacted is what may be written of one answer.
+type redacted struct {
+	result      record.Result
+	artifacts   []Artifact
+	limitations []string // how often what was redacted where, and what was cut
 }
 
-// Redact takes the credentials out of answers, moves to blobs what is too large
-// for evidence.json, and fills in what depends on the result: evidence_refs,
-// passed, output_digest. The answers themselves are not changed. Ids are left
-// alone: they come from the contract, which is refused when it holds a token.
-func Redact(answers []record.Answer) (Redacted, error) {
-	out := Redacted{Results: []record.Result{}, Artifacts: []Artifact{}, Blobs: map[strictjson.Digest][]byte{}, listed: map[Artifact]bool{}}
-	for i := range answers {
-		r := redaction{out: &out, result: answers[i].Result}
-		if err := r.run(answers[i].Blobs); err != nil {
-			return Redacted{}, fmt.Errorf("the result of check %s cannot be written: %w", r.result.CheckID, err)
-		}
-		out.Results = append(out.Results, r.result)
-		out.Limitations = append(out.Limitations, r.limitations()...)
+// redact takes the credentials out of an answer, moves to blobs what is too
+// large for evidence.json, and fills in what depends on the result:
+// evidence_refs, passed, output_digest. The answer itself is not changed. Ids
+// are left alone: they come from the contract, which is refused when it holds a
+// token. Each blob goes to store as soon as it is redacted.
+func redact(a *record.Answer, store func(strictjson.Digest, []byte) error) (redacted, error) {
+	r := redaction{store: store, result: a.Result}
+	if err := r.run(a.Blobs); err != nil {
+		return redacted{}, fmt.Errorf("the result of check %s cannot be written: %w", r.result.CheckID, err)
 	}
-	return out, nil
+	return redacted{r.result, r.artifacts, r.limitations()}, nil
 }
 
 // RedactLines takes the credentials out of lines of text and bounds their length.
@@ -51,10 +44,11 @@ func RedactLines(lines []string) []string {
 
 // redaction is the work on one result.
 type redaction struct {
-	out    *Redacted
-	result record.Result
-	hits   []hit
-	cut    []string
+	store     func(strictjson.Digest, []byte) error
+	result    record.Result
+	artifacts []Artifact
+	hits      []hit
+	cut       []string
 }
 
 // hit is what was redacted in one place of a result.
@@ -71,7 +65,9 @@ func (r *redaction) run(blobs []record.Blob) error {
 		data, hits := secret.RedactBytes(b.Data)
 		role := r.text("", b.Role)
 		r.note(role, hits)
-		r.keep(role, r.text(role, b.Note), data)
+		if _, err := r.keep(role, r.text(role, b.Note), data); err != nil {
+			return err
+		}
 	}
 	res.Summary = r.text("summary", res.Summary)
 	expected, err := r.value("expected", res.Expected)
@@ -128,7 +124,10 @@ func (r *redaction) value(place string, raw json.RawMessage) (strictjson.Value, 
 		return v, nil
 	}
 	// Redacted first and cut afterwards: half a credential would not be recognised.
-	ref := r.keep(place, "the whole value, canonical JSON", data)
+	ref, err := r.keep(place, "the whole value, canonical JSON", data)
+	if err != nil {
+		return strictjson.Value{}, err
+	}
 	r.cut = append(r.cut, fmt.Sprintf("%s (%d bytes)", place, len(data)))
 	return strictjson.FromGo(map[string]any{"cut": true, "bytes": len(data), "digest": ref.Digest, "head": head(string(data), maxHead)})
 }
@@ -153,24 +152,21 @@ func (r *redaction) findings() error {
 	if err != nil {
 		return err
 	}
-	r.keep("findings", "all findings, canonical JSON", data)
+	if _, err := r.keep("findings", "all findings, canonical JSON", data); err != nil {
+		return err
+	}
 	r.cut = append(r.cut, fmt.Sprintf("findings (%d of %d)", fit, len(res.Findings)))
 	res.Findings = res.Findings[:fit]
 	return nil
 }
 
 // keep makes a blob of the result.
-func (r *redaction) keep(role, note string, data []byte) record.Ref {
+func (r *redaction) keep(role, note string, data []byte) (record.Ref, error) {
 	d := strictjson.Sum(data)
 	ref := record.Ref{Role: role, Digest: d.String(), Bytes: int64(len(data)), Note: note}
-	r.out.Blobs[d] = data
 	r.result.EvidenceRefs = append(r.result.EvidenceRefs, ref)
-	artifact := Artifact{Role: role, Path: blobPath(d), Digest: ref.Digest, Bytes: ref.Bytes}
-	if !r.out.listed[artifact] {
-		r.out.listed[artifact] = true
-		r.out.Artifacts = append(r.out.Artifacts, artifact)
-	}
-	return ref
+	r.artifacts = append(r.artifacts, Artifact{Role: role, Path: blobPath(d), Digest: ref.Digest, Bytes: ref.Bytes})
+	return ref, r.store(d, data)
 }
 
 func (r *redaction) note(place string, hits []secret.Hit) {

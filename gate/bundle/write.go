@@ -32,32 +32,81 @@ type Content struct {
 	Cost           Cost
 }
 
-// sealed is a bundle in memory, ready to be written.
-type sealed struct {
-	id          string
-	contract    []byte
-	evidence    []byte
-	attestation []byte
-	blobs       map[strictjson.Digest][]byte
+// Pending is a bundle that is being written: a locked folder beside the place
+// of the finished one. Blobs go there as their answers arrive, so that memory
+// does not grow with what the checks bring.
+type Pending struct {
+	dataDir, parent, partial string
+	unlock                   func()
+	received                 map[int]redacted // by the answer's index
+	stored                   map[strictjson.Digest]bool
 }
 
-// Write makes the bundle of a run and gives its folder. Either the whole bundle
-// is there afterwards or none.
-func Write(dataDir string, c Content) (dir string, err error) {
-	s, err := seal(c, time.Now())
+// Begin makes the folder of a bundle to come. It ends with Seal or Discard.
+func Begin(dataDir string) (*Pending, error) {
+	p := &Pending{dataDir: dataDir, parent: filepath.Join(dataDir, verificationsName), received: map[int]redacted{}, stored: map[strictjson.Digest]bool{}}
+	err := os.MkdirAll(p.parent, 0o755)
+	if err == nil {
+		sweep(p.parent)
+		p.partial, p.unlock, err = begin(p.parent)
+	}
 	if err != nil {
-		return "", unwritten(dataDir, err)
+		return nil, unwritten(dataDir, err)
 	}
-	parent := filepath.Join(dataDir, verificationsName)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", unwritten(dataDir, err)
+	return p, nil
+}
+
+// Receive redacts an answer, writes its blobs, and takes them from it. What
+// the answer says is kept for Seal.
+func (p *Pending) Receive(a *record.Answer) error {
+	r, err := redact(a, p.store)
+	if err != nil {
+		return unwritten(p.dataDir, err)
 	}
-	sweep(parent)
-	dir = filepath.Join(parent, s.id)
-	if err := s.place(parent, dir); err != nil {
-		return "", unwritten(dataDir, err)
+	p.received[a.Index] = r
+	a.Blobs = nil
+	return nil
+}
+
+// Seal writes the rest and moves the bundle to its place: either the whole
+// bundle is there afterwards or none.
+func (p *Pending) Seal(c Content) (dir string, err error) {
+	defer p.unlock()
+	id := newID(time.Now())
+	dir = filepath.Join(p.parent, id)
+	if err = p.fill(id, c); err == nil {
+		step("rename")
+		err = os.Rename(p.partial, dir)
+	}
+	if err != nil {
+		return "", unwritten(p.dataDir, errors.Join(err, os.RemoveAll(p.partial)))
+	}
+	step("sync the parent")
+	if err := syncFolder(p.parent); err != nil {
+		return "", unwritten(p.dataDir, err)
 	}
 	return dir, nil
+}
+
+// Discard removes a bundle that will not be sealed. What stays of it, should
+// that fail, a later run sweeps.
+func (p *Pending) Discard() {
+	os.RemoveAll(p.partial)
+	p.unlock()
+}
+
+// Write makes the bundle of a run in one step and gives its folder. The answers
+// are taken in the order in which they stand.
+func Write(dataDir string, c Content) (dir string, err error) {
+	c.Answers = slices.Clone(c.Answers)
+	for i := range c.Answers {
+		c.Answers[i].Index = i
+	}
+	p, err := Begin(dataDir)
+	if err != nil {
+		return "", err
+	}
+	return p.Seal(c)
 }
 
 func unwritten(dataDir string, err error) error {
@@ -66,39 +115,100 @@ func unwritten(dataDir string, err error) error {
 	return fault.New(fault.BackendFailed, "", "the evidence bundle could not be written to %q: %s", dataDir, why).With("data_dir", dataDir).Because(err)
 }
 
-// seal derives everything that the bundle holds.
-func seal(c Content, now time.Time) (*sealed, error) {
-	red, err := Redact(c.Answers)
+// fill derives everything that the bundle holds and writes it. Everything is on
+// the disk when it returns: a folder that has its name has its content,
+// whatever happens to the machine.
+func (p *Pending) fill(id string, c Content) error {
+	e, err := p.evidence(id, c)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	evidence, err := strictjson.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if int64(len(evidence)) > maxEvidence {
+		return errors.New("evidence.json would be larger than what can be read back")
+	}
+	attestation, err := attest(&e, strictjson.Sum(evidence))
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{contractName, c.Contract.Canonical()}, {evidenceName, evidence}, {attestationName, attestation}} {
+		if err := writeFile(filepath.Join(p.partial, f.name), f.data); err != nil {
+			return err
+		}
+	}
+	if len(p.stored) > 0 {
+		if err := errors.Join(syncFolder(p.blobs()), syncFolder(filepath.Dir(p.blobs()))); err != nil {
+			return err
+		}
+	}
+	step("sync the folder")
+	return syncFolder(p.partial)
+}
+
+func (p *Pending) evidence(id string, c Content) (Evidence, error) {
+	results, artifacts, redactions := []record.Result{}, []Artifact{}, []string{}
+	listed := map[Artifact]bool{}
+	for i := range c.Answers {
+		if _, ok := p.received[c.Answers[i].Index]; !ok {
+			if err := p.Receive(&c.Answers[i]); err != nil {
+				return Evidence{}, err
+			}
+		}
+		r := p.received[c.Answers[i].Index]
+		results = append(results, r.result)
+		redactions = append(redactions, r.limitations...)
+		for _, a := range r.artifacts {
+			if !listed[a] {
+				listed[a] = true
+				artifacts = append(artifacts, a)
+			}
+		}
 	}
 	k := c.Contract.Contract
-	j := verdict.Judge(verdict.Input{Complete: c.Isolation.Complete, InProcess: c.Isolation.InProcess, Results: red.Results, Required: k.Required()})
+	j := verdict.Judge(verdict.Input{Complete: c.Isolation.Complete, InProcess: c.Isolation.InProcess, Results: results, Required: k.Required()})
 	e := Evidence{
-		SchemaVersion: SchemaVersion, RunID: newID(now), CreatedAt: record.Time(now), StartedAt: record.Time(c.Started), EndedAt: record.Time(c.Ended),
+		SchemaVersion: SchemaVersion, RunID: id, CreatedAt: record.Time(time.Now()), StartedAt: record.Time(c.Started), EndedAt: record.Time(c.Ended),
 		ContractID: k.ID, ContractDigest: c.Contract.Digest().String(),
 		SourceRevision: optional(c.SourceRevision), ContentDigest: optional(c.ContentDigest), CaptureDigest: optional(c.CaptureDigest),
-		Subjects: orEmpty(c.Subjects), Artifacts: red.Artifacts, CheckResults: red.Results, AdvisoryFindings: []strictjson.Value{},
+		Subjects: orEmpty(c.Subjects), Artifacts: artifacts, CheckResults: results, AdvisoryFindings: []strictjson.Value{},
 		Verdict: j.Verdict, Outcome: j.Outcome, Assurance: j.Assurance,
-		Limitations:    RedactLines(slices.Concat(c.Limitations, red.Limitations)),
-		PolicySnapshot: policyOf(k, c.Roots, red.Results), Isolation: c.Isolation, Verifier: c.Verifier,
-		Method: "deterministic", Tools: toolsOf(red.Results), Cost: c.Cost, Exceptions: []strictjson.Value{},
+		Limitations:    RedactLines(slices.Concat(c.Limitations, redactions)),
+		PolicySnapshot: policyOf(k, c.Roots, results), Isolation: c.Isolation, Verifier: c.Verifier,
+		Method: "deterministic", Tools: toolsOf(results), Cost: c.Cost, Exceptions: []strictjson.Value{},
+	}
+	e.Isolation.Profiles = []record.Isolation{}
+	for _, i := range c.Isolation.Profiles {
+		i.Layers, i.Env = orEmpty(i.Layers), orEmpty(i.Env)
+		e.Isolation.Profiles = append(e.Isolation.Profiles, i)
 	}
 	e.Isolation.Failure = RedactLines([]string{e.Isolation.Failure})[0]
-	e.Isolation.Profiles = []record.Isolation{}
-	for _, p := range c.Isolation.Profiles {
-		p.Layers, p.Env = orEmpty(p.Layers), orEmpty(p.Env)
-		e.Isolation.Profiles = append(e.Isolation.Profiles, p)
+	return e, nil
+}
+
+func (p *Pending) blobs() string { return filepath.Join(p.partial, blobsName, algorithmName) }
+
+// store writes a blob, once.
+func (p *Pending) store(d strictjson.Digest, data []byte) error {
+	if p.stored[d] {
+		return nil
 	}
-	s := &sealed{id: e.RunID, contract: c.Contract.Canonical(), blobs: red.Blobs}
-	if s.evidence, err = strictjson.Marshal(e); err != nil {
-		return nil, err
+	if len(p.stored) == 0 {
+		step("mkdir blobs")
+		if err := os.MkdirAll(p.blobs(), 0o755); err != nil {
+			return err
+		}
 	}
-	if int64(len(s.evidence)) > maxEvidence {
-		return nil, errors.New("evidence.json would be larger than what can be read back")
+	if err := writeFile(filepath.Join(p.blobs(), d.Hex()), data); err != nil {
+		return err
 	}
-	s.attestation, err = attest(&e, strictjson.Sum(s.evidence))
-	return s, err
+	p.stored[d] = true
+	return nil
 }
 
 // attest makes attestation.json.
@@ -159,24 +269,6 @@ func orEmpty[T any](list []T) []T {
 // test kills the process there.
 var step = func(name string) {}
 
-// place writes the bundle to a locked folder beside its place and moves it there.
-func (s *sealed) place(parent, dir string) error {
-	partial, unlock, err := begin(parent)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := s.fill(partial); err != nil {
-		return errors.Join(err, os.RemoveAll(partial))
-	}
-	step("rename")
-	if err := os.Rename(partial, dir); err != nil {
-		return errors.Join(err, os.RemoveAll(partial))
-	}
-	step("sync the parent")
-	return syncFolder(parent)
-}
-
 // begin makes a folder to write in, and locks it. A run that sweeps at that
 // very moment may have been faster with the lock; it removes the folder then,
 // and another is made.
@@ -198,39 +290,6 @@ func begin(parent string) (partial string, unlock func(), err error) {
 		}
 	}
 	return "", nil, err
-}
-
-// fill writes the files of a bundle. Everything is on the disk when it returns:
-// a folder that has its name has its content, whatever happens to the machine.
-func (s *sealed) fill(dir string) error {
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{contractName, s.contract}, {evidenceName, s.evidence}, {attestationName, s.attestation}} {
-		if err := writeFile(filepath.Join(dir, f.name), f.data); err != nil {
-			return err
-		}
-	}
-	if len(s.blobs) > 0 {
-		blobs := filepath.Join(dir, blobsName, algorithmName)
-		step("mkdir blobs")
-		if err := os.MkdirAll(blobs, 0o755); err != nil {
-			return err
-		}
-		for d, data := range s.blobs {
-			if err := writeFile(filepath.Join(blobs, d.Hex()), data); err != nil {
-				return err
-			}
-		}
-		if err := syncFolder(blobs); err != nil {
-			return err
-		}
-		if err := syncFolder(filepath.Dir(blobs)); err != nil {
-			return err
-		}
-	}
-	step("sync the folder")
-	return syncFolder(dir)
 }
 
 func writeFile(path string, data []byte) error {
