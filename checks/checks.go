@@ -1,0 +1,29 @@
+// Package checks is the vocabulary: every check type of this build.
+package checks
+
+import (
+	"github.com/verdictgate/verdictgate/checks/command_exit"
+	"github.com/verdictgate/verdictgate/checks/directory_manifest"
+	"github.com/verdictgate/verdictgate/checks/file_digest"
+	"github.com/verdictgate/verdictgate/checks/file_exists"
+	"github.com/verdictgate/verdictgate/checks/json_schema"
+	"github.com/verdictgate/verdictgate/checks/json_value"
+	"github.com/verdictgate/verdictgate/checks/numeric_invariant"
+	"github.com/verdictgate/verdictgate/checks/sqlite_query"
+	"github.com/verdictgate/verdictgate/gate/check"
+)
+
+// All lists the check types, sorted by name. A type that is not here does not
+// exist in this build: there are no stubs.
+func All() []check.Type {
+	return []check.Type{
+		commandexit.Type(),
+		directorymanifest.Type(),
+		filedigest.Type(),
+		fileexists.Type(),
+		jsonschema.Type(),
+		jsonvalue.Type(),
+		numericinvariant.Type(),
+		sqlitequery.Type(),
+	}
+}
