@@ -10,7 +10,7 @@ const Protocol = 1
 // contract is its canonical bytes; what is judged is what is parsed from them.
 type Start struct {
 	Protocol  int             `json:"protocol"`
-	Contract  json.RawMessage `json:"contract"`
+	Contract  json.RawMessage `json:"contract,omitempty"` // none when the worker is only probed
 	Proposed  json.RawMessage `json:"proposed,omitempty"` // the advisory checks that were accepted, an array
 	Workspace string          `json:"workspace"`          // absolute, links resolved
 	Roots     []string        `json:"roots"`              // absolute, links resolved; the workspace first
