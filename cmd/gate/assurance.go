@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -36,14 +37,28 @@ sandbox are not guessed: a worker of each profile is started, and says what hold
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "`DIR` that a run would judge; commands run as its owner")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if dir != "" {
-			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return fault.New(fault.WorkspaceUnresolved, "Pass --dir with a folder, or leave it out.", "--dir %s is no folder", dir)
-			}
+		workspace, err := folder(dir)
+		if err != nil {
+			return err
 		}
-		return c.explain(cmd.Context(), dir)
+		return c.explain(cmd.Context(), workspace)
 	}
 	return cmd
+}
+
+// folder is the absolute path of a folder, links resolved; "" stays "".
+func folder(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if info, statErr := os.Stat(abs); err != nil || statErr != nil || !info.IsDir() {
+		return "", fault.New(fault.WorkspaceUnresolved, "Pass --dir with a folder, or leave it out.", "--dir %s is no folder", dir)
+	}
+	return abs, nil
 }
 
 func (c *cli) explain(ctx context.Context, dir string) error {
@@ -81,8 +96,8 @@ func standings(isolation error) []standing {
 		{contract.DeterministicLocal, true, "Reading checks ran inside the gate's own process.", "Every machine can; gate run --in-process asks for it.",
 			"That the checks were kept apart from the gate: a defect in one could have touched the verdict."},
 		isolated,
-		{contract.ExternalReadOnly, false, foreign, "A contract that requires it is refused.", "-"},
-		{contract.HumanAttested, false, foreign, "A contract that requires it is refused.", "-"},
+		{contract.ExternalReadOnly, false, foreign, "A contract that requires it is refused.", "Anything: no run here gives it."},
+		{contract.HumanAttested, false, foreign, "A contract that requires it is refused.", "Anything: no run here gives it."},
 		{contract.RemoteAttested, false, "Somebody else's machine judged, and a signature that was verified says which, by what and on what.",
 			"It is granted to a signature when it is verified, never to a run; this build verifies none.",
 			"That the contract asks the right questions."},

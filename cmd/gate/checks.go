@@ -60,7 +60,7 @@ A type that is not listed does not exist here. --format markdown gives a page fo
 func describe(types plan.Types) []checkType {
 	all := []checkType{}
 	for _, t := range types {
-		d := checkType{Type: t.Name, Summary: statement(t), Since: t.Since, Params: []parameter{}}
+		d := checkType{Type: t.Name, Summary: t.Summary(), Since: t.Since, Params: []parameter{}}
 		d.Profile, d.Tool = needs(t)
 		for _, f := range strictjson.FieldsOf(t.Params) {
 			p := parameter{Name: f.Name, Type: typeName(f), Required: f.Need, Enum: f.Enum, Since: f.Since, Doc: f.Doc}
@@ -73,17 +73,6 @@ func describe(types plan.Types) []checkType {
 		all = append(all, d)
 	}
 	return all
-}
-
-// statement is what a type decides, in one sentence: that of its package
-// comment, which begins as Go wants it.
-func statement(t check.Type) string {
-	words := strings.Fields(t.Summary())
-	if len(words) < 3 || words[0] != "Package" {
-		return t.Summary()
-	}
-	rest := strings.Join(words[2:], " ")
-	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
 // needs says in which profile checks of a type run, and what they need of the

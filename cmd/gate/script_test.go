@@ -46,16 +46,20 @@ func TestScripts(t *testing.T) {
 		Setup:               setup,
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"sqlite":  makeDatabase,
-			"fifo":    makeFIFO,
-			"edit":    edit,
-			"jsonget": jsonGet,
-			"jsonenv": jsonEnv,
-			"tidy":    tidy,
-			"lines":   countLines,
-			"size":    makeSized,
-			"nothing": nothingIn,
+			"exits":     exits,
+			"sqlite":    makeDatabase,
+			"fifo":      makeFIFO,
+			"edit":      edit,
+			"jsonget":   jsonGet,
+			"jsonenv":   jsonEnv,
+			"tidy":      tidy,
+			"lines":     countLines,
+			"size":      makeSized,
+			"nothing":   nothingIn,
+			"seal":      seal,
+			"reattest":  reattest,
+			"readfifo":  readFIFO,
+			"noprocess": noProcess,
 		},
 	})
 }
@@ -65,6 +69,13 @@ func TestScripts(t *testing.T) {
 func setup(e *testscript.Env) error {
 	for _, dir := range []string{"ws", "home"} {
 		if err := os.MkdirAll(filepath.Join(e.WorkDir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	// A worker may run as another user than the test; it must reach its scratch
+	// folder, which lies below TMPDIR and so below these.
+	for _, dir := range []string{filepath.Dir(e.WorkDir), e.WorkDir} {
+		if err := os.Chmod(dir, 0o755); err != nil {
 			return err
 		}
 	}
@@ -124,6 +135,30 @@ func makeFIFO(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: fifo FILE")
 	}
 	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o644))
+}
+
+// readfifo FILE: waits until something writes to a FIFO.
+func readFIFO(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: readfifo FILE")
+	}
+	_, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+}
+
+// noprocess WORD: no process has the word among its arguments.
+func noProcess(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: noprocess WORD")
+	}
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	ts.Check(err)
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err == nil && strings.Contains(string(line), args[0]) {
+			ts.Fatalf("%s is alive: %q", filepath.Dir(f), line)
+		}
+	}
 }
 
 // size FILE BYTES: makes a file of that size without writing it.
@@ -209,6 +244,10 @@ func tidy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
 	for _, r := range []struct{ pattern, to string }{
+		// Which walls stand is the machine's; other scripts look at that.
+		{`(?m)^  · isolation of .*\n`, ""},
+		{`limitations\n\n`, ""},
+		{`"limitations": \[[^\]]*\]`, `"limitations": []`},
 		{`vr_\d{8}T\d{6}_[0-9a-f]{12}`, "RUN"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`, "TIME"},
 		{`sha256:[0-9a-f]{12,64}`, "sha256:DIGEST"},
@@ -227,6 +266,33 @@ func countLines(ts *testscript.TestScript, neg bool, args []string) {
 	if got := strings.Count(text, "\n"); strconv.Itoa(got) != args[1] {
 		ts.Fatalf("%s has %d lines, want %s:\n%s", args[0], got, args[1], text)
 	}
+}
+
+// seal FILE: stamps a contract as frozen whatever stands in it, as another tool
+// or build may have done.
+func seal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: seal FILE")
+	}
+	doc, err := strictjson.Parse([]byte(ts.ReadFile(args[0])), strictjson.ContractLimits)
+	ts.Check(err)
+	bare := doc.Root.Without("digest")
+	bare.Set("frozen_at", strictjson.Str("2026-01-02T03:04:05+00:00"))
+	bare.Set("digest", strictjson.Str(strictjson.DigestOf(&bare).String()))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), strictjson.Indent(&bare), 0o644))
+}
+
+// reattest FILE: gives an attestation the digest that it now has, as a forger
+// would.
+func reattest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: reattest FILE")
+	}
+	doc, err := strictjson.Parse([]byte(ts.ReadFile(args[0])), strictjson.ContractLimits)
+	ts.Check(err)
+	bare := doc.Root.Without("attestation_digest")
+	doc.Root.Set("attestation_digest", strictjson.Str(strictjson.DigestOf(&bare).String()))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), strictjson.Canonical(&doc.Root), 0o644))
 }
 
 // nothing DIR: the folder holds no file, or is not there.
