@@ -41,6 +41,11 @@ func (p *Params) Validate(n strictjson.Node) {
 	}
 }
 
+// RefineSchema asks for exactly one statement about the value, as Validate does.
+func (*Params) RefineSchema(s *strictjson.Value, _ int) {
+	strictjson.RequireOne(s, "equals", "satisfies")
+}
+
 func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	doc, unread := check.ReadJSON(ctx, pass.Files, p.Path)
 	if unread != nil {

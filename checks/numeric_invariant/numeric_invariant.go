@@ -59,6 +59,20 @@ func (p *Params) Validate(n strictjson.Node) {
 	}
 }
 
+// RefineSchema asks for a bound, as Validate does.
+func (*Params) RefineSchema(s *strictjson.Value, version int) {
+	strictjson.RequireAny(s, "min", "max", "equals")
+	s.Get("properties").Get("tolerance").Set("minimum", strictjson.Num("0"))
+	if version >= 2 {
+		// A tolerance of nothing is as good as none.
+		given := strictjson.Obj(strictjson.Member{Name: "exclusiveMinimum", Value: strictjson.Num("0")})
+		s.Set("if", strictjson.Obj(
+			strictjson.Member{Name: "properties", Value: strictjson.Obj(strictjson.Member{Name: "tolerance", Value: given})},
+			strictjson.Member{Name: "required", Value: strictjson.Arr(strictjson.Str("tolerance"))}))
+		s.Set("then", strictjson.Obj(strictjson.Member{Name: "required", Value: strictjson.Arr(strictjson.Str("equals"))}))
+	}
+}
+
 type bound struct {
 	name  string
 	limit *strictjson.Literal

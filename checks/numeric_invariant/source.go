@@ -2,7 +2,6 @@ package numericinvariant
 
 import (
 	"context"
-	"errors"
 	"reflect"
 
 	"github.com/verdictgate/verdictgate/gate/check"
@@ -81,7 +80,7 @@ type inFile struct {
 type inDatabase struct {
 	Database   check.Path         `json:"database" need:"yes" doc:"SQLite database, relative to the workspace or absolute"`
 	SQL        string             `json:"sql" need:"yes" doc:"one SELECT whose answer is one row of one column"`
-	Parameters []strictjson.Value `json:"parameters" doc:"values for the statement's parameters, in order"`
+	Parameters sqlread.Parameters `json:"parameters" doc:"values bound to the parameters of the statement, in order"`
 }
 
 type ofCommand struct {
@@ -115,33 +114,16 @@ func (s *source) DecodeStrict(n strictjson.Node) {
 		strictjson.Decode(n, what, s.File)
 	case "database":
 		s.Database = new(inDatabase)
-		strictjson.Decode(n, what, s.Database)
-		s.Database.validate(n)
+		before := len(n.Report.Problems)
+		if strictjson.Decode(n, what, s.Database); len(n.Report.Problems) == before {
+			sqlread.Lint(n, s.Database.SQL, s.Database.Parameters)
+		}
 	case "command":
 		s.Command = new(ofCommand)
 		strictjson.Decode(n, what, s.Command)
 		if re := s.Command.Pattern.Regexp; re != nil && re.NumSubexp() != 1 {
 			n.Member("pattern").Problemf("Put ( ) around the number, and (?: ) around what else is grouped.", "the pattern has %d groups, not one", re.NumSubexp())
 		}
-	}
-}
-
-func (d *inDatabase) validate(n strictjson.Node) {
-	for i := range d.Parameters {
-		if k := d.Parameters[i].Kind; k == strictjson.Array || k == strictjson.Object {
-			n.Member("parameters").Item(i).Problemf("", "a parameter must be null, a boolean, a number or a string, not %s", k)
-		}
-	}
-	if n.Get("sql") == nil || n.Get("sql").Kind != strictjson.String {
-		return
-	}
-	if err := sqlread.Validate(d.SQL, len(d.Parameters)); err != nil {
-		fix := ""
-		var wrong *sqlread.SQLError
-		if errors.As(err, &wrong) {
-			fix = wrong.Fix
-		}
-		n.Member("sql").Problemf(fix, "%v", err)
 	}
 }
 

@@ -101,6 +101,11 @@ func (p *Params) Validate(n strictjson.Node) {
 	}
 }
 
+// RefineSchema asks for exactly one statement about the rows, as Validate does.
+func (*Params) RefineSchema(s *strictjson.Value, _ int) {
+	strictjson.RequireOne(s, "equals", "row_count", "satisfies")
+}
+
 func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	q := check.Query{Database: string(p.Database), SQL: p.SQL, Parameters: p.Parameters, MaxRows: maxShown, Count: true}
 	switch {

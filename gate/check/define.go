@@ -29,9 +29,15 @@ type Type struct {
 	bind   func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome)
 }
 
-// Summary is the first sentence of the type's documentation.
+// Summary is the first sentence of the type's documentation. A package comment
+// begins as Go wants it, "Package NAME decides"; the sentence with the verb.
 func (t Type) Summary() string {
-	text := strings.Join(strings.Fields(t.Doc), " ")
+	words := strings.Fields(t.Doc)
+	if len(words) > 2 && words[0] == "Package" {
+		words = words[2:]
+		words[0] = strings.ToUpper(words[0][:1]) + words[0][1:]
+	}
+	text := strings.Join(words, " ")
 	if i := strings.Index(text, ". "); i >= 0 {
 		return text[:i+1]
 	}

@@ -148,6 +148,7 @@ func TestSummary(t *testing.T) {
 	for doc, want := range map[string]string{
 		"Decides\nwhether a file\tis there. It reads nothing.\n\n# Fails\n": "Decides whether a file is there.",
 		"Decides it.": "Decides it.",
+		"Package fileexists decides whether a file is there. It reads nothing.": "Decides whether a file is there.",
 		"no sentence": "no sentence",
 		"":            "",
 	} {

@@ -3,6 +3,7 @@ package plan
 import (
 	"reflect"
 
+	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/match"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
@@ -70,7 +71,12 @@ func refineCheck(item *strictjson.Value, types Types, version int) {
 		names = append(names, strictjson.Str(t.Name))
 		params := strictjson.Schema(t.Params, version)
 		params.Set("description", strictjson.Str(t.Summary()))
-		then := object(member{Name: "properties", Value: object(member{Name: "params", Value: params})})
+		properties := object(member{Name: "params", Value: params})
+		if _, decides := reflect.New(t.Params).Interface().(check.Profiler); !decides {
+			// Only a check that may start a process may take longer.
+			properties.Set("timeout_seconds", object(member{Name: "maximum", Value: strictjson.Num("600")}))
+		}
+		then := object(member{Name: "properties", Value: properties})
 		if params.Get("required") != nil {
 			then.Set("required", strictjson.Arr(strictjson.Str("params")))
 		}

@@ -93,6 +93,10 @@ type Decoder interface{ DecodeStrict(n Node) }
 // Schemer is a type that knows its own JSON Schema (2020-12).
 type Schemer interface{ JSONSchema() Value }
 
+// SchemaRefiner is a struct whose members depend on one another: it adds what
+// its tags do not say to the schema that was made from them.
+type SchemaRefiner interface{ RefineSchema(s *Value, version int) }
+
 // VersionedSchemer is a type that takes more in a later schema version.
 type VersionedSchemer interface{ JSONSchemaOf(version int) Value }
 

@@ -45,7 +45,28 @@ func Schema(t reflect.Type, version int) Value {
 	if len(required) > 0 {
 		out.Set("required", Arr(required...))
 	}
+	if r, ok := reflect.New(t).Interface().(SchemaRefiner); ok {
+		r.RefineSchema(&out, version)
+	}
 	return out
+}
+
+// RequireOne says in the schema of an object that exactly one of the members
+// must be there. Members that it does not have are left out.
+func RequireOne(s *Value, names ...string) { s.Set("oneOf", alternatives(s, names)) }
+
+// RequireAny says in the schema of an object that at least one of the members
+// must be there.
+func RequireAny(s *Value, names ...string) { s.Set("anyOf", alternatives(s, names)) }
+
+func alternatives(s *Value, names []string) Value {
+	var out []Value
+	for _, name := range names {
+		if s.Get("properties").Get(name) != nil {
+			out = append(out, Obj(Member{Name: "required", Value: Arr(Str(name))}))
+		}
+	}
+	return Arr(out...)
 }
 
 // DefaultValue is the default of a field that has one, as JSON.
