@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,8 @@ func (a *Argv) DecodeStrict(n strictjson.Node) {
 func (Argv) JSONSchema() strictjson.Value {
 	text := strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("string")},
 		strictjson.Member{Name: "pattern", Value: strictjson.Str(`^[^\x00]*$`)})
-	program := strictjson.Obj(strictjson.Member{Name: "minLength", Value: strictjson.Num("1")})
+	program := text // items speaks only of what stands behind prefixItems
+	program.Members = append(slices.Clone(text.Members), strictjson.Member{Name: "minLength", Value: strictjson.Num("1")})
 	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("array")},
 		strictjson.Member{Name: "minItems", Value: strictjson.Num("1")},
 		strictjson.Member{Name: "prefixItems", Value: strictjson.Arr(program)},
@@ -180,19 +182,42 @@ func (o Output) Text(most int) (text string, whole bool) {
 		return text, whole
 	}
 	head, tail := most/2, len(text)-most/2
-	if i := strings.LastIndexByte(text[head-min(head, cutWithin):head], '\n'); i >= 0 {
-		head = head - min(head, cutWithin) + i + 1
+	return string(Seam([]byte(text[:head]), []byte(text[tail:]), int64(tail-head))), false
+}
+
+// Seam joins the head and the tail of a text whose middle was left out. A cut
+// goes through no word: half a credential looks like none, and would be kept
+// by what takes credentials out of evidence. So both sides are shortened to
+// the end of a line, or else of a word.
+func Seam(head, tail []byte, left int64) []byte {
+	end := lineOrWord(head[len(head)-min(len(head), cutWithin):], bytes.LastIndexByte, bytes.LastIndexAny)
+	if end >= 0 {
+		end += len(head) - min(len(head), cutWithin) + 1
+		head, left = head[:end], left+int64(len(head)-end)
 	}
-	if i := strings.IndexByte(text[tail:min(len(text), tail+cutWithin)], '\n'); i >= 0 {
-		tail += i + 1
+	if start := lineOrWord(tail[:min(len(tail), cutWithin)], bytes.IndexByte, bytes.IndexAny); start >= 0 {
+		tail, left = tail[start+1:], left+int64(start+1)
 	}
-	for !utf8.RuneStart(text[head]) {
-		head--
+	for n := 1; n < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); n++ {
+		tail = tail[1:]
 	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
+	for n := 1; n < utf8.UTFMax && n <= len(head); n++ {
+		if c := head[len(head)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(head[len(head)-n:]) {
+				head = head[:len(head)-n]
+			}
+			break
+		}
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", text[:head], tail-head, text[tail:]), false
+	return slices.Concat(head, fmt.Appendf(nil, "\n[… %d bytes left out …]\n", left), tail)
+}
+
+// lineOrWord finds the end of a line in what may be cut off, or else of a word.
+func lineOrWord(s []byte, line func([]byte, byte) int, word func([]byte, string) int) int {
+	if i := line(s, '\n'); i >= 0 {
+		return i
+	}
+	return word(s, " \t\r\v\f\x00")
 }
 
 // Blobs gives the streams that a result cannot show whole, as evidence.

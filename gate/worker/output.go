@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"hash"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/verdictgate/verdictgate/gate/check"
@@ -45,14 +46,18 @@ func (c *collector) keep(p []byte) {
 	}
 }
 
-// output is what was collected. Joining head and tail is the one copy made.
+// output is what was collected.
 func (c *collector) output() check.Output {
-	out := check.Output{Data: c.head, Total: c.total, Truncated: c.total > int64(len(c.head)+len(c.tail)), Digest: digestOf(c.sum)}
-	if len(c.tail) > 0 {
-		out.Data = make([]byte, 0, len(c.head)+len(c.tail))
-		out.Data = append(out.Data, c.head...)
-		out.Data = append(out.Data, c.tail[c.start:]...)
-		out.Data = append(out.Data, c.tail[:c.start]...)
+	out := check.Output{Data: c.head, Total: c.total, Digest: digestOf(c.sum)}
+	if len(c.tail) == 0 {
+		return out
+	}
+	tail := slices.Concat(c.tail[c.start:], c.tail[:c.start])
+	left := c.total - int64(len(c.head)+len(tail))
+	if out.Truncated = left > 0; out.Truncated {
+		out.Data = check.Seam(c.head, tail, left)
+	} else {
+		out.Data = slices.Concat(c.head, tail)
 	}
 	return out
 }
