@@ -33,14 +33,16 @@ func readScripts(t *testing.T) map[string]string {
 
 // unreachable are codes that no command line of this build can bring about, with
 // the reason. Whoever makes one reachable takes it out of here.
-var unreachable = map[fault.Code]string{}
+var unreachable = map[fault.Code]string{
+	fault.CheckCrashed: "only a defect of a check type brings it about; package plan tests it with one",
+}
 
 // TestEveryCodeHasAScript: a code that no script brings about is a promise
 // that nobody has seen kept.
 func TestEveryCodeHasAScript(t *testing.T) {
 	all := strings.Join(values(readScripts(t)), "\n")
 	for _, i := range fault.Codes() {
-		mentioned := regexp.MustCompile(regexp.QuoteMeta(string(i.Code)) + `\b`).MatchString(all)
+		mentioned := regexp.MustCompile(strings.ReplaceAll(string(i.Code), ".", `\\?\.`) + `\b`).MatchString(all)
 		if _, exempt := unreachable[i.Code]; mentioned == exempt {
 			t.Errorf("%s: mentioned in a script: %t, listed as unreachable: %t", i.Code, mentioned, exempt)
 		}

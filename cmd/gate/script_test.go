@@ -44,7 +44,6 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setup,
-		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
 			"sqlite":    makeDatabase,
@@ -60,6 +59,8 @@ func TestScripts(t *testing.T) {
 			"reattest":  reattest,
 			"readfifo":  readFIFO,
 			"noprocess": noProcess,
+			"killwork":  killWorkers,
+			"withhold":  withhold,
 		},
 	})
 }
@@ -85,13 +86,6 @@ func setup(e *testscript.Env) error {
 	e.Setenv("LC_ALL", "C.UTF-8")
 	e.Setenv("GITHUB_ACTIONS", "")
 	return nil
-}
-
-func condition(name string) (bool, error) {
-	if name == "root" {
-		return os.Geteuid() == 0, nil
-	}
-	return false, fmt.Errorf("no condition %q", name)
 }
 
 // exits N PROGRAM ARGS…: runs a program and wants exactly that exit status.
@@ -154,10 +148,58 @@ func noProcess(ts *testscript.TestScript, neg bool, args []string) {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	ts.Check(err)
 	for _, f := range files {
-		line, err := os.ReadFile(f)
-		if err == nil && strings.Contains(string(line), args[0]) {
+		if line := readProc(f); strings.Contains(line, args[0]) {
 			ts.Fatalf("%s is alive: %q", filepath.Dir(f), line)
 		}
+	}
+}
+
+// killwork PIDFILE: kills the workers of the gate whose process id is in the file.
+func killWorkers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: killwork PIDFILE")
+	}
+	parent := strings.TrimSpace(ts.ReadFile(args[0]))
+	killed := 0
+	var children strings.Builder
+	tasks, err := filepath.Glob("/proc/" + parent + "/task/*/children")
+	ts.Check(err)
+	for _, task := range tasks {
+		children.WriteString(readProc(task))
+	}
+	for _, pid := range strings.Fields(children.String()) {
+		if strings.HasPrefix(readProc("/proc/"+pid+"/cmdline"), "gate-worker") {
+			n, err := strconv.Atoi(pid)
+			ts.Check(err)
+			ts.Check(syscall.Kill(n, syscall.SIGKILL))
+			killed++
+		}
+	}
+	if killed == 0 {
+		ts.Fatalf("process %s has no workers", parent)
+	}
+}
+
+// readProc reads a file of /proc; "" when the process has gone.
+func readProc(name string) string {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// withhold FILE: makes a file that its check cannot read. Root may read every
+// file, so for root the folder is given to nobody, as whose owner the check runs.
+func withhold(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: withhold FILE")
+	}
+	file := ts.MkAbs(args[0])
+	ts.Check(os.Chmod(file, 0))
+	if os.Geteuid() == 0 {
+		const nobody = 65534
+		ts.Check(os.Chown(filepath.Dir(file), nobody, nobody))
 	}
 }
 

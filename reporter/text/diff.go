@@ -82,55 +82,69 @@ func item(v *strictjson.Value, i int) *strictjson.Value {
 	return nil
 }
 
-// diff shows what was expected and what was observed. Two objects or arrays
-// are shown by the places where they differ; a member that was only observed,
-// such as the output of a command, is context and no difference.
+// diff shows what was expected and what was observed. Two values that must be
+// equal are shown by the places where they differ. Otherwise what was expected
+// is a check's parameters and what was observed its report: the members that
+// both have are compared, and what only the report has is context, such as the
+// output of a command.
 func (p *page) diff(indent string, expected, observed json.RawMessage) {
 	e, o := parse(expected), parse(observed)
 	if e == nil && o == nil {
 		return
 	}
-	if e, o = opposed(e, o); e == nil || o == nil || !alike(e, o) {
+	equal, report := opposed(e, o)
+	if equal != nil && equal.Kind == o.Kind {
+		all, more := differences(equal, o, maxDifferences)
+		for _, d := range all {
+			p.sides(indent, d)
+		}
+		if more {
+			p.line(indent + p.paint(faint, p.fit("… and more: see the evidence")))
+		}
+		return
+	}
+	if !report {
+		if equal != nil {
+			e = equal
+		}
 		p.sides(indent, difference{nil, e, o})
 		return
 	}
-	all, more := differences(e, o, maxDifferences)
+	all, _ := differences(e, o, len(e.Members)+len(o.Members)+maxDifferences)
+	shown := 0
 	for _, d := range all {
-		if !isContext(d, o) {
+		if inReport := d.expected != nil && o.Get(d.pointer[0]) != nil || len(d.pointer) > 1; inReport && shown < maxDifferences {
+			shown++
 			p.sides(indent, d)
 		}
 	}
-	for _, d := range all {
-		if isContext(d, o) && !annotates(d.pointer[0], o) {
-			p.context(indent, d)
+	for i := range o.Members {
+		if m := &o.Members[i]; e.Get(m.Name) == nil && !annotates(m.Name, o) && !empty(&m.Value) {
+			p.context(indent, m)
 		}
 	}
-	if more {
-		p.line(indent + p.paint(faint, p.fit("… and more: see the evidence")))
-	}
 }
 
-// opposed finds the values to compare. Many checks state {"equals": value}
-// beside other parameters, and observe the bare value.
-func opposed(e, o *strictjson.Value) (*strictjson.Value, *strictjson.Value) {
-	if e == nil || o == nil || e.Kind != strictjson.Object || e.Get("equals") == nil || o.Kind == strictjson.Object && o.Get("equals") != nil {
-		return e, o
+// opposed finds what to compare with what. Many checks state {"equals": value}
+// beside other parameters, and observe the bare value: equal is that value
+// then. report says that both are objects with a member in common, parameters
+// and a report.
+func opposed(e, o *strictjson.Value) (equal *strictjson.Value, report bool) {
+	switch {
+	case e == nil || o == nil:
+		return nil, false
+	case e.Kind != strictjson.Object:
+		return e, false
+	case o.Kind == strictjson.Object && slices.ContainsFunc(e.Members, func(m strictjson.Member) bool { return o.Get(m.Name) != nil }):
+		return nil, true
 	}
-	return e.Get("equals"), o
+	return e.Get("equals"), false
 }
 
-// alike says whether a comparison place by place says more than the two values
-// side by side: they are of one kind, and objects have a member in common.
-func alike(e, o *strictjson.Value) bool {
-	if e.Kind != o.Kind || e.Kind != strictjson.Object {
-		return e.Kind == o.Kind
-	}
-	return slices.ContainsFunc(e.Members, func(m strictjson.Member) bool { return o.Get(m.Name) != nil })
-}
-
-// isContext says whether a difference is only a member that nobody expected.
-func isContext(d difference, o *strictjson.Value) bool {
-	return d.expected == nil && len(d.pointer) == 1 && o.Kind == strictjson.Object
+// empty says whether a value of a report says nothing.
+func empty(v *strictjson.Value) bool {
+	return v.Kind == strictjson.Null || v.Kind == strictjson.String && v.Text == "" ||
+		v.Kind == strictjson.Array && len(v.Items) == 0 || v.Kind == strictjson.Object && len(v.Members) == 0
 }
 
 // annotates says whether a member only describes another one, as stdout_bytes
@@ -169,17 +183,14 @@ func (p *page) sides(indent string, d difference) {
 // context shows a member that was only observed. A text of several lines, such
 // as the output of a command, is shown by its end: that is where programs say
 // what went wrong.
-func (p *page) context(indent string, d difference) {
-	name := d.pointer[0]
-	if d.observed.Kind == strictjson.String && d.observed.Text == "" {
-		return
-	}
-	lines := strings.Split(strings.TrimRight(d.observed.Text, "\n"), "\n")
-	if d.observed.Kind != strictjson.String || !strings.Contains(d.observed.Text, "\n") {
+func (p *page) context(indent string, m *strictjson.Member) {
+	name := m.Name
+	if m.Value.Kind != strictjson.String || !strings.Contains(m.Value.Text, "\n") {
 		at := Escape(name) + "  "
-		p.side(indent+"        ", faint, at, clip(shown(d.observed), p.room(indent+at+"          ")))
+		p.side(indent+"        ", faint, at, clip(shown(&m.Value), p.room(indent+at+"          ")))
 		return
 	}
+	lines := strings.Split(strings.TrimRight(m.Value.Text, "\n"), "\n")
 	title := Escape(name)
 	if left := len(lines) - maxLines; left > 0 {
 		lines = lines[left:]

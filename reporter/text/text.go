@@ -39,7 +39,7 @@ func (r Reporter) Report(_ context.Context, v reporter.View) error {
 	p := &page{Style: r.Style}
 	s, results := v.Summary(), v.Results()
 	p.verdict(s, v.Title(), results)
-	p.checks(results)
+	p.checks(results, s.Outcome != verdict.Error)
 	p.list("limitations", s.Limitations)
 	p.list("not part of the bundle", v.Foreign())
 	p.evidence(s)
@@ -154,7 +154,9 @@ func rank(r *record.Result) int {
 	return 10 + at
 }
 
-func (p *page) checks(results []record.Result) {
+// checks lists the answers. In a run that broke off none is counted, so none is
+// shown as if it were.
+func (p *page) checks(results []record.Result, counted bool) {
 	slices.SortStableFunc(results, func(a, b record.Result) int { return rank(&a) - rank(&b) })
 	cols := columnsOf(results, p.Width)
 	troubles, passed := 0, 0
@@ -162,12 +164,12 @@ func (p *page) checks(results []record.Result) {
 		r := &results[i]
 		if r.Status == record.Pass {
 			if passed++; passed <= maxPassed {
-				p.check(r, cols)
+				p.check(r, cols, counted)
 			}
 			continue
 		}
 		if troubles++; troubles <= maxTroubles {
-			p.check(r, cols)
+			p.check(r, cols, counted)
 		}
 		if troubles <= maxDetails {
 			p.detail(r)
@@ -205,14 +207,17 @@ func columnsOf(results []record.Result, width int) columns {
 
 // check is one line: symbol, id, type, what was found. A narrow terminal has no
 // room for the type.
-func (p *page) check(r *record.Result, c columns) {
+func (p *page) check(r *record.Result, c columns, counted bool) {
 	m := markOf(r.Status)
 	symbol, t := p.paint(m.tone, p.pick(m.symbol, m.ascii)), plainTone
 	summary := Escape(r.Summary)
-	if !r.Required {
+	if !r.Required || !counted {
 		symbol, t = p.paint(faint, p.pick("·", "-")), faint
 		kind := "advisory"
-		if r.Proposed {
+		switch {
+		case !counted:
+			kind = "not counted"
+		case r.Proposed:
 			kind = "proposed"
 		}
 		summary = kind + ", " + m.word + ": " + summary
@@ -242,8 +247,12 @@ func (p *page) detail(r *record.Result) {
 			p.line(indent + p.paint(faint, p.fit(fmt.Sprintf("… and %d more places", len(r.Findings)-maxFindings))))
 			break
 		}
-		if f := &r.Findings[i]; f.Message != r.Summary || f.File != "" {
-			p.paragraph(indent, len(indent), plainTone, place(f)+Escape(f.Message))
+		f := &r.Findings[i]
+		switch at := place(f); {
+		case !strings.HasSuffix(r.Summary, f.Message):
+			p.paragraph(indent, len(indent), plainTone, at+Escape(f.Message))
+		case f.Line > 0: // the summary says it already, all but the place
+			p.paragraph(indent, len(indent), plainTone, "at "+strings.TrimSuffix(at, ": "))
 		}
 	}
 	if r.Error != nil {
