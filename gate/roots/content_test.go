@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
 const contentTree = `
@@ -368,5 +369,26 @@ func TestContentLarge(t *testing.T) {
 	c := content(t, w.open(t, true), nil, false)
 	if want := sha256.Sum256([]byte(manifest(t, w.ws, nil))); c.Digest != fmt.Sprintf("sha256:%x", want) || c.Files != 2*blockEntries+100 {
 		t.Errorf("%s, %d files", c.Digest, c.Files)
+	}
+}
+
+// What is no file any more when a worker opens it is unreadable, not empty.
+func TestContentSeesSwap(t *testing.T) {
+	w := newWorld(t)
+	w.lay(t, "ws/p |\nws/f = x")
+	c := newCollection(context.Background(), w.open(t, true))
+	defer c.wait()
+	at, err := c.open("")
+	must(t, err)
+	defer at.release()
+	for name, kind := range map[string]byte{"p": unix.DT_REG, "f": unix.DT_LNK, "gone": unix.DT_REG} {
+		to := &entry{name: name}
+		c.examine(job{at, kind, to})
+		if to.kind != kindUnread || to.digest != (strictjson.Digest{}) {
+			t.Errorf("%s: %+v", name, to)
+		}
+	}
+	if len(c.trouble) != 3 {
+		t.Errorf("%q", c.trouble)
 	}
 }

@@ -538,6 +538,46 @@ func TestFIFOIsNeverOpened(t *testing.T) {
 	}
 }
 
+// What is opened must be what was looked at, and still a regular file.
+func TestOpenNodeSeesSwap(t *testing.T) {
+	for name, swap := range map[string]func(path string) error{
+		"another file": func(path string) error { return os.WriteFile(path, []byte("other"), 0o644) },
+		"a FIFO":       func(path string) error { return unix.Mkfifo(path, 0o644) },
+		"a folder":     func(path string) error { return os.Mkdir(path, 0o755) },
+		"a link":       func(path string) error { return os.Symlink("kept", path) },
+		"nothing":      func(string) error { return nil },
+	} {
+		bothWays(t, func(t *testing.T, kernel bool) {
+			w := newWorld(t)
+			w.lay(t, "ws/a = x\nws/kept = x")
+			f := w.open(t, kernel)
+			n, err := f.resolve("a")
+			must(t, err)
+			defer n.close()
+			// The inode must not be given to the next file.
+			must(t, os.Rename(w.ws+"/a", w.ws+"/old"))
+			must(t, swap(w.ws+"/a"))
+			if fd, _, err := f.openNode("a", &n); err != errMoved {
+				t.Errorf("%s: descriptor %d, %v", name, fd, err)
+			}
+		})
+	}
+}
+
+func TestReadSeesChange(t *testing.T) {
+	w := newWorld(t)
+	w.lay(t, "ws/a = content")
+	f := w.open(t, true)
+	fd, before, err := f.openFile("a")
+	must(t, err)
+	defer unix.Close(fd)
+	must(t, os.WriteFile(w.ws+"/a", []byte("content and more"), 0o644))
+	data, err := readAll(context.Background(), "a", fd, before, 100)
+	if got := said(check.Info{}, err); got != "verify.target_unreadable: changed while it was read" {
+		t.Errorf("%q, %s", data, got)
+	}
+}
+
 func TestDevice(t *testing.T) {
 	f, err := Open("/dev", nil)
 	must(t, err)

@@ -172,6 +172,11 @@ func (f *Files) Read(ctx context.Context, path string, limit int64) ([]byte, err
 		return nil, err
 	}
 	defer unix.Close(fd)
+	return readAll(ctx, path, fd, before, limit)
+}
+
+// readAll reads an open file to its end and makes sure that it stayed the same.
+func readAll(ctx context.Context, path string, fd int, before *unix.Stat_t, limit int64) ([]byte, error) {
 	tooLarge := &check.PathError{Path: path, Code: fault.LimitExceeded, Reason: fmt.Sprintf("is larger than the %d bytes that are read", limit)}
 	if before.Size > limit {
 		return nil, tooLarge
