@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,41 +17,64 @@ const toStdout = "-"
 // it. A file that is there already is left alone unless force says otherwise,
 // and what is no plain file (a device, a link, a FIFO) always is: replacing
 // /dev/null by a contract would break the machine.
-func writeFile(name string, data []byte, force bool) (err error) {
+func writeFile(name string, data []byte, force bool) error {
 	switch info, err := os.Lstat(name); {
 	case err == nil && !info.Mode().IsRegular():
 		return fault.New(fault.Usage, "Name a new file, or - for standard output.", "%s is there already and is no plain file", name)
 	case err == nil && !force:
 		return exists(name)
 	}
-	dir := filepath.Dir(name)
-	temporary, err := os.CreateTemp(dir, ".gate-*")
+	temporary, err := newBeside(name)
 	if err != nil {
 		return notWritten(name, err)
 	}
-	defer func() {
-		temporary.Close()
-		// After a rename there is nothing left to remove.
-		os.Remove(temporary.Name())
-	}()
-	if _, err = temporary.Write(data); err == nil {
-		// CreateTemp makes a file for its owner alone; a contract is for everybody.
-		err = temporary.Chmod(0o644)
-	}
+	// After a rename there is nothing left to remove.
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(data)
 	if err == nil {
 		err = temporary.Sync()
 	}
-	if err == nil && force {
-		err = os.Rename(temporary.Name(), name)
-	} else if err == nil {
-		// A link fails where a file has appeared meanwhile; a rename would replace it.
-		err = os.Link(temporary.Name(), name)
+	if closeErr := temporary.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = place(temporary.Name(), name, force)
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return exists(name)
 	case err != nil:
 		return notWritten(name, err)
+	}
+	return nil
+}
+
+// newBeside makes an empty file in the folder of another, with the permissions
+// that the user's mask leaves to new files.
+func newBeside(name string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(filepath.Dir(name), ".gate-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// place gives a finished file its name. Without force it must not replace a
+// file that has appeared meanwhile: a link fails then, where a rename would not.
+// On a file system without links the name is taken first, and then replaced.
+func place(temporary, name string, force bool) error {
+	if force {
+		return os.Rename(temporary, name)
+	}
+	err := os.Link(temporary, name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	taken, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if err = taken.Close(); err == nil {
+		err = os.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(name)) // it was empty, and ours
 	}
 	return nil
 }

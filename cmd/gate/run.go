@@ -40,7 +40,9 @@ type cli struct {
 
 // run carries out one command line and gives its exit status.
 func run(ctx context.Context, args []string, env func(string) string, s streams) int {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// What was ignored when we were started stays so: nohup means it.
+	ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	// A second signal ends the process at once, as it would without us.
 	defer context.AfterFunc(ctx, stop)()
@@ -57,8 +59,8 @@ func run(ctx context.Context, args []string, env func(string) string, s streams)
 	if ctx.Err() != nil {
 		err = fault.New(fault.BackendFailed, "Run it again; nothing was written.", "interrupted before there was an answer").Because(err)
 	}
-	if c.format == "" {
-		c.format = formatOf(args) // the flags were not read to their end
+	if c.format != formatJSON {
+		c.format = formatOf(args) // the flags may not have been read to their end
 	}
 	return c.refuse(err)
 }
@@ -107,9 +109,7 @@ func (c *cli) checkFormat(cmd *cobra.Command) error {
 	if slices.Contains(known, c.format) {
 		return nil
 	}
-	given := c.format
-	c.format = formatText // of the refusal
-	return fault.New(fault.Usage, strictjson.Nearest(given, known), "gate %s has no format %q", cmd.Name(), given)
+	return fault.New(fault.Usage, strictjson.Nearest(c.format, known), "gate %s has no format %q", cmd.Name(), c.format)
 }
 
 // formatOf finds the wanted format in arguments that could not be parsed.

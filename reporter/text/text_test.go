@@ -195,7 +195,7 @@ func TestReportOfHostileText(t *testing.T) {
 	for _, s := range hostiles {
 		for _, style := range []Style{{Unicode: true}, {Unicode: true, Width: 40, Color: true}, {Width: 53}} {
 			safe(t, fmt.Sprintf("%q in %+v", s, style), shownAs(t, hostile(s), style, false))
-			safe(t, "line", style.Line("  fix: ", s)+"\n"+style.Line("", s)+"\n"+style.Refusal(s)+"\n"+style.Problem(s, "", s)+"\n"+style.Heading(s)+"\n"+style.Paragraph("", s))
+			safe(t, "line", style.Line("  fix: ", s)+"\n"+style.Line("", s)+"\n"+style.Refusal(s)+"\n"+style.Problem(s, "", s)+"\n"+style.Heading(s)+"\n"+style.Paragraph("", s)+Table(style, [][]string{{s, s}, {"", s}}))
 		}
 	}
 }
