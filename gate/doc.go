@@ -25,7 +25,7 @@
 // Each room imports only rooms that stand left of it:
 //
 //	fault < strictjson < secret < record, contract < check, match
-//	  < roots, sqlread, source < plan, verdict, bundle < worker < gate < cmd/gate
+//	  < roots, sqlread, source < plan, verdict, bundle < worker, carry < gate < cmd/gate
 //
 // checks/* import check and what is left of it, and match and sqlread for
 // their vocabulary. Nothing under gate imports checks or reporter. The walls
@@ -45,6 +45,7 @@
 //   - source: what git says about the workspace
 //   - plan: a contract bound to check types
 //   - worker: the isolated processes, the sandbox, the executor of commands
+//   - carry: a lean program that carries a full one, for a fast start
 //   - verdict: the judgement, pure
 //   - bundle: evidence on disk
 package gate

@@ -20,6 +20,7 @@ import (
 type Gate struct {
 	Types   plan.Types
 	Version string
+	Front   *os.File // the lean program that started this one, if any: see package carry
 }
 
 // Request is what one run judges, with what.
@@ -37,6 +38,8 @@ type Request struct {
 
 // Run judges a workspace by a frozen contract, writes the evidence bundle and
 // gives what was read back from it. An error is a refusal: nothing was judged.
+// [plan.ErrCarried] says that the carried program must be asked instead; it
+// comes before anything was written or started.
 func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	started := time.Now()
 	roots, err := resolveRoots(r.Dir, r.Roots)
@@ -100,7 +103,9 @@ func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
 	}
 	// Problems are told with the places of the file that a person wrote; what
 	// is judged is parsed again, from the canonical bytes.
-	plan.Bind(written, g.Types)
+	if err := plan.Bind(written, g.Types).Linked(); err != nil {
+		return nil, nil, err
+	}
 	if err := written.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +149,7 @@ func propose(name string, file *contract.File, steps *plan.Plan, types plan.Type
 		return nil, []string{fmt.Sprintf("the proposed checks were ignored: %s: %v", name, err)}, nil
 	}
 	accepted, limits := steps.Propose(file, &doc.Root, types)
-	return strictjson.Canonical(&accepted), limits, nil
+	return strictjson.Canonical(&accepted), limits, steps.Linked()
 }
 
 // Show reads a run back and re-checks every binding.

@@ -29,6 +29,9 @@ func (g Gate) Lint(name string) (Lint, error) {
 		return Lint{}, err
 	}
 	steps := plan.Bind(f, g.Types)
+	if err := steps.Linked(); err != nil {
+		return Lint{}, err
+	}
 	l := Lint{File: name, Frozen: f.Contract.Frozen(), Problems: sorted(f.Problems()), Warnings: []contract.Problem{}}
 	if len(l.Problems) > 0 {
 		return l, nil
@@ -110,7 +113,9 @@ func (g Gate) loadDraft(name string) (*contract.File, error) {
 		return nil, fault.New(fault.ContractAlreadyFrozen, "", "%s: the contract %q is frozen already", name, f.Contract.ID).
 			With("file", name).With("digest", f.Contract.DigestText())
 	}
-	plan.Bind(f, g.Types)
+	if err := plan.Bind(f, g.Types).Linked(); err != nil {
+		return nil, err
+	}
 	return f, f.Err()
 }
 

@@ -16,29 +16,27 @@ import (
 
 // verifier says what judged: this very binary, by its digest.
 func (g Gate) verifier(dataDir string) (bundle.Verifier, error) {
-	d, err := selfDigest(dataDir)
+	d, err := g.digest(dataDir)
 	if err != nil {
 		return bundle.Verifier{}, fmt.Errorf("the gate cannot digest its own binary: %w", err)
 	}
 	return bundle.Verifier{Name: "verdictgate", Version: g.Version, Digest: d.String(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}, nil
 }
 
-// selfDigest is the SHA-256 of the running binary. Reading it takes longer
-// than the rest of a small run, so the digest is kept in the data folder under
-// the file's identity. That is no weaker than digesting it again: whoever can
-// write the data folder of the gate's own user can replace its binary.
-func selfDigest(dataDir string) (strictjson.Digest, error) {
-	f, err := os.Open("/proc/self/exe")
-	if err != nil {
-		path, err := os.Executable()
-		if err != nil {
+// digest is the SHA-256 of the program that the user installed: this one, or
+// the lean one that carries it. Reading it takes longer than the rest of a
+// small run, so the digest is kept in the data folder under the file's
+// identity. That is no weaker than digesting it again: whoever can write the
+// data folder of the gate's own user can replace its program.
+func (g Gate) digest(dataDir string) (strictjson.Digest, error) {
+	f := g.Front
+	if f == nil {
+		var err error
+		if f, err = os.Open("/proc/self/exe"); err != nil {
 			return strictjson.Digest{}, err
 		}
-		if f, err = os.Open(path); err != nil {
-			return strictjson.Digest{}, err
-		}
+		defer f.Close()
 	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return strictjson.Digest{}, err
@@ -53,7 +51,7 @@ func selfDigest(dataDir string) (strictjson.Digest, error) {
 		return known.Digest, nil
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
 		return strictjson.Digest{}, err
 	}
 	known.Key = key

@@ -45,6 +45,9 @@ A type that is not listed does not exist here. --format markdown gives a page fo
   gate checks --format markdown > checks.md`,
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error {
+			if err := c.gate.Types.Linked(); err != nil {
+				return err
+			}
 			all := describe(c.gate.Types)
 			switch c.format {
 			case formatJSON:

@@ -33,6 +33,9 @@ only end inconclusive on this machine, and do not change the exit status.`,
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the contract format instead")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if schema {
+			if err := c.gate.Types.Linked(); err != nil {
+				return err
+			}
 			s := plan.ContractSchema(c.gate.Types)
 			return c.write(c.out, text.EscapeJSON(strictjson.Indent(&s)))
 		}

@@ -20,14 +20,19 @@ import (
 
 	"github.com/verdictgate/verdictgate/checks"
 	"github.com/verdictgate/verdictgate/gate"
+	"github.com/verdictgate/verdictgate/gate/carry"
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/plan"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
 // streams are where an invocation writes. Nothing is ever read from a
 // standard input: a gate that waits for one would hang a pipeline.
-type streams struct{ out, err io.Writer }
+type streams struct {
+	out, err io.Writer
+	front    *os.File // the lean program that carries this one, if any
+}
 
 // cli is one invocation of the command line.
 type cli struct {
@@ -47,12 +52,16 @@ func run(ctx context.Context, args []string, env func(string) string, s streams)
 	// A second signal ends the process at once, as it would without us.
 	defer context.AfterFunc(ctx, stop)()
 
-	c := &cli{streams: s, env: env, gate: gate.Gate{Types: checks.All(), Version: version}}
+	c := &cli{streams: s, env: env, gate: gate.Gate{Types: checks.All(), Version: version, Front: s.front}}
 	root := c.command()
 	root.SetArgs(args)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(err, plan.ErrCarried) {
+		// Nothing has been written yet; the other program begins anew.
+		err = fault.New(fault.BackendFailed, "Use a program made by a plain go build.", "%v", carry.Exec(carried, args))
+	}
 	if err == nil {
 		return c.status
 	}

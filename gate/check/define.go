@@ -26,8 +26,14 @@ type Type struct {
 	Doc    string // the package comment: the docs page, Markdown
 	Since  int    // first schema_version that knows it
 	Params reflect.Type
-	bind   func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome)
+	// Carried says that the type is not linked into this program but into the
+	// one that it carries: see package carry. It has a name, and nothing else.
+	Carried bool
+	bind    func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome)
 }
+
+// Elsewhere declares a type that the carried program has.
+func Elsewhere(name string) Type { return Type{Name: name, Since: 1, Carried: true} }
 
 // Summary is the first sentence of the type's documentation. A package comment
 // begins as Go wants it, "Package NAME decides"; the sentence with the verb.

@@ -9,6 +9,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,8 +60,30 @@ func (s *Step) Longest() time.Duration {
 
 // Plan is the steps of a contract, in its order, the proposed ones last.
 type Plan struct {
-	Steps  []Step
-	Digest strictjson.Digest // over the contract's digest and every step's input
+	Steps   []Step
+	Digest  strictjson.Digest // over the contract's digest and every step's input
+	carried bool              // some type is one of the carried program's
+}
+
+// ErrCarried says that a contract needs the carried program: nothing else can
+// be said about it here. See package carry.
+var ErrCarried = errors.New("a check type of the contract is linked into the carried program only")
+
+// Linked says whether every type of the plan is linked into this program:
+// nil or [ErrCarried].
+func (p *Plan) Linked() error {
+	if p.carried {
+		return ErrCarried
+	}
+	return nil
+}
+
+// Linked says whether all the types are linked into this program.
+func (ts Types) Linked() error {
+	if slices.ContainsFunc(ts, func(t check.Type) bool { return t.Carried }) {
+		return ErrCarried
+	}
+	return nil
 }
 
 // Bind makes the steps of a contract. What is wrong goes to the file's report;
@@ -74,6 +97,7 @@ func Bind(f *contract.File, types Types) *Plan {
 			break
 		}
 		p.add(bindCheck(&f.Contract.Checks[i], at.Item(i), types))
+		p.carried = p.carried || types.carries(f.Contract.Checks[i].Type)
 	}
 	p.link(f.Contract.Checks)
 	p.seal(f.Digest())
@@ -121,6 +145,8 @@ func bindCheck(k *contract.Check, n strictjson.Node, types Types) Step {
 	}
 	t, known := types.Find(k.Type)
 	switch {
+	case known && t.Carried:
+		return s // Plan.Linked says so
 	case known:
 	case slices.Contains(elsewhere, k.Type):
 		n.Member("type").Problemf("Remove the check, or use a build that has the type; gate checks lists those of this one.", "the check type %q is not available in this build", k.Type)
@@ -138,10 +164,15 @@ func bindCheck(k *contract.Check, n strictjson.Node, types Types) Step {
 	}
 	s.run = t.Bind(params)
 	s.Profile, s.Tools = s.run.Profile, s.run.Tools
-	if s.Profile == check.Reading && k.TimeoutSeconds > contract.MaxTimeoutReading {
+	if n.Report.Version >= 2 && s.Profile == check.Reading && k.TimeoutSeconds > contract.MaxTimeoutReading {
 		n.Member("timeout_seconds").Problemf("", "timeout_seconds must be at most %d for a check that starts no process", contract.MaxTimeoutReading)
 	}
 	return s
+}
+
+func (ts Types) carries(name string) bool {
+	t, ok := ts.Find(name)
+	return ok && t.Carried
 }
 
 func (ts Types) nearest(name string) string {

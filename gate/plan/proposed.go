@@ -34,6 +34,7 @@ func (p *Plan) Propose(f *contract.File, proposal *strictjson.Value, types Types
 			limitations = append(limitations, fmt.Sprintf("proposed check %d was ignored: ", i+1)+fmt.Sprintf(format, args...))
 		}
 		k, step, report := bindProposed(&proposal.Items[i], f.Contract.SchemaVersion, types)
+		p.carried = p.carried || types.carries(k.Type)
 		switch {
 		case i >= maxProposed:
 			drop("at most %d are taken", maxProposed)

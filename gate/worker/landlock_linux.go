@@ -134,7 +134,11 @@ func (a allowance) add(ruleset int, handled uint64) error {
 	if rights == 0 {
 		return nil
 	}
-	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: rights, ParentFd: f}, 0); err != nil {
+	err = ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: rights, ParentFd: f}, 0)
+	if err == unix.EBADFD && a.path == selfExe {
+		return nil // a program in memory lies in no folder, so Landlock does not restrict it
+	}
+	if err != nil {
 		return &os.PathError{Op: "allow", Path: a.path, Err: err}
 	}
 	return nil

@@ -1,0 +1,6 @@
+//go:build !lean
+
+package main
+
+// carried is the program inside this one: none, this one has everything.
+var carried []byte
