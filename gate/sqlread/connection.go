@@ -58,9 +58,8 @@ func open(path, mode, queryOnly string, w walls) (*connection, error) {
 // made to harm.
 func (c *connection) distrust() error {
 	// Functions with side effects do not run from inside the schema, and cells
-	// are checked to lie inside their page. The schema is read here, for a
-	// statement like SELECT 1 would not notice that there is no database.
-	if _, err := c.db.Exec("PRAGMA trusted_schema=0; PRAGMA cell_size_check=1; PRAGMA mmap_size=0; SELECT 1 FROM sqlite_schema", nil); err != nil {
+	// are checked to lie inside their page.
+	if _, err := c.db.Exec("PRAGMA trusted_schema=0; PRAGMA cell_size_check=1; PRAGMA mmap_size=0", nil); err != nil {
 		return err
 	}
 	for _, l := range [...]struct{ id, value int }{

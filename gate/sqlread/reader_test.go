@@ -3,11 +3,14 @@ package sqlread
 import (
 	"bytes"
 	"context"
+	"database/sql/driver"
 	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
 
 	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/fault"
@@ -93,6 +96,39 @@ func (w *workspace) damagedDatabases() {
 	} {
 		if err := os.WriteFile(w.path(name), content, 0o600); err != nil {
 			w.Fatal(err)
+		}
+	}
+}
+
+// The settings that SQLite's authors advise for databases from strangers.
+func TestConnectionDistrusts(t *testing.T) {
+	w := newWorkspace(t)
+	w.database("a.db", shop)
+	snap, err := w.reader.acquire(t.Context(), "a.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.reader.release(snap)
+	c, err := openCopy(snap.path(), allWalls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	c.db.RegisterAuthorizer(nil) // which would refuse to tell
+	for name, want := range map[string]int64{"trusted_schema": 0, "cell_size_check": 1, "mmap_size": 0, "query_only": 1, "busy_timeout": 0} {
+		err := c.each(t.Context(), "PRAGMA "+name, nil, func(_ []string, row []driver.Value) error {
+			if row != nil && row[0] != want {
+				t.Errorf("%s is %v, want %d", name, row[0], want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, l := range []struct{ id, want int }{{sqlite3.SQLITE_LIMIT_ATTACHED, 0}, {sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0}, {sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, maxParameters}, {sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0}, {sqlite3.SQLITE_LIMIT_SQL_LENGTH, limitSchemaText}, {sqlite3.SQLITE_LIMIT_COLUMN, maxColumns}, {sqlite3.SQLITE_LIMIT_EXPR_DEPTH, limitDepth}, {sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, limitCompound}} {
+		if got := c.db.GetLimit(l.id); got != l.want {
+			t.Errorf("limit %d is %d, want %d", l.id, got, l.want)
 		}
 	}
 }

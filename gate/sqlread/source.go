@@ -167,7 +167,7 @@ func (s *source) key(now time.Time) (k key, ok bool) {
 func (s *source) differs(later *source) string {
 	for i, p := range s.files {
 		q := later.files[i]
-		if (p.open == nil) != (q.open == nil) || p.size != q.size || p.stamp != q.stamp {
+		if p.size != q.size || p.stamp != q.stamp {
 			return s.name + suffixes[i]
 		}
 	}
