@@ -69,7 +69,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	job.Start.UseGit, job.Start.Tracked = facts.IsGit, facts.Tracked
+	job.Listing = listing(facts, roots)
 	by, err := g.verifier(dataDir)
 	if err != nil {
 		return nil, err
@@ -90,6 +90,28 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 		return nil, err
 	}
 	return bundle.Read(dir)
+}
+
+// listing gives the files that a content digest is about: first those that
+// were described already, later what git says then. In a git work tree these
+// are the tracked files and those that are not ignored.
+func listing(facts source.Facts, roots []string) func(context.Context) (record.Files, error) {
+	fresh := true
+	return func(ctx context.Context) (record.Files, error) {
+		if !fresh && facts.IsGit {
+			now, err := source.Describe(ctx, roots[0], roots[1:]...)
+			if err != nil {
+				return record.Files{}, err
+			}
+			facts = now
+		}
+		fresh = false
+		files := record.Files{UseGit: facts.IsGit}
+		for _, name := range facts.Tracked {
+			files.Tracked = append(files.Tracked, []byte(name))
+		}
+		return files, nil
+	}
 }
 
 // load reads a frozen contract and binds it.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -250,6 +251,32 @@ func TestSubjectsThatAreNotThereAreTold(t *testing.T) {
 	told := strings.Join(s.Evidence.Limitations, "\n")
 	if !strings.Contains(told, "gone.bin") || !strings.Contains(told, "none*") {
 		t.Errorf("what is not bound is not told:\n%s", told)
+	}
+}
+
+// In a git work tree the content digest is about what git would keep: a
+// command's new file counts, an ignored one does not.
+func TestContentOfAGitWorkTree(t *testing.T) {
+	b := newBench(t, map[string]string{".gitignore": "ignored\n", "a": "x", "caf\xe9": "not UTF-8"})
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "one"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = b.ws
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	s := b.run(`"checks":[{"id":"c","type":"command_exit","params":{"command":["sh","-c","echo y > new; echo z > ignored; echo w >> a"]}}]`)
+	told := strings.Join(s.Evidence.Limitations, "\n")
+	for _, want := range []string{"added new", "changed a"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no limitation says %q:\n%s", want, told)
+		}
+	}
+	if strings.Contains(told, "ignored") || strings.Contains(told, "caf") {
+		t.Errorf("what did not change, or is ignored, is told as changed:\n%s", told)
+	}
+	if s.Evidence.SourceRevision == nil || len(*s.Evidence.SourceRevision) != 40 {
+		t.Errorf("source revision %v", s.Evidence.SourceRevision)
 	}
 }
 

@@ -16,16 +16,21 @@ type Start struct {
 	Roots     []string        `json:"roots"`              // absolute, links resolved; the workspace first
 	Scratch   string          `json:"scratch"`            // a folder that the worker may write
 	Path      string          `json:"path"`               // PATH, less what the roots could plant
-	Tracked   []string        `json:"tracked,omitempty"`  // for Content: the files that git names; nil = all
-	UseGit    bool            `json:"use_git"`            // Tracked is meant, even when empty
 }
 
 // Order is what the gate asks of a running worker; exactly one field is set.
 type Order struct {
 	Run     *int   `json:"run,omitempty"`     // evaluate the plan's step of that index
-	Content bool   `json:"content,omitempty"` // digest the workspace's files
+	Content *Files `json:"content,omitempty"` // digest the workspace's files
 	Finish  bool   `json:"finish,omitempty"`  // answer Done and end
 	Start   *Start `json:"start,omitempty"`
+}
+
+// Files says which files a content digest is about. Names are bytes: they need
+// not be UTF-8, and JSON strings are.
+type Files struct {
+	UseGit  bool     `json:"use_git"` // Tracked is meant, even when empty; else every file
+	Tracked [][]byte `json:"tracked"` // the files that git names, relative to the workspace
 }
 
 // Reply is what a worker sends; exactly one field is set.

@@ -253,9 +253,9 @@ func (h *host) obey(ctx context.Context, orders <-chan record.Order) error {
 					}
 				}
 			}(&h.plan.Steps[*o.Run])
-		case o.Content:
+		case o.Content != nil:
 			h.running.Wait()
-			c, err := h.files.Content(ctx, h.start.Tracked, h.start.UseGit)
+			c, err := h.files.Content(ctx, names(o.Content.Tracked), o.Content.UseGit)
 			if err != nil {
 				return fmt.Errorf("the workspace could not be digested: %w", err)
 			}
@@ -345,4 +345,12 @@ func ownUsage() (cpu float64, peak int64) {
 		peak = max(peak, maxRSS(&u))
 	}
 	return cpu, peak
+}
+
+func names(raw [][]byte) []string {
+	out := make([]string, len(raw))
+	for i, n := range raw {
+		out[i] = string(n)
+	}
+	return out
 }

@@ -189,7 +189,7 @@ func decodeOrder(frame []byte) (record.Order, error) {
 		return order, fmt.Errorf("%w: %w", errFrame, err)
 	}
 	set := 0
-	for _, there := range []bool{order.Run != nil, order.Content, order.Finish, order.Start != nil} {
+	for _, there := range []bool{order.Run != nil, order.Content != nil, order.Finish, order.Start != nil} {
 		if there {
 			set++
 		}

@@ -24,6 +24,9 @@ type Job struct {
 	Types     []check.Type
 	InProcess bool // reading steps run in this process
 	Content   bool // digest the workspace before and after
+	// Listing says which files that digest is about, each time anew: a command
+	// may have made some. Nil is every file.
+	Listing func(context.Context) (record.Files, error)
 	// Progress is told of each step that is ordered and answered; may be nil.
 	Progress func(Event)
 	// Receive gets each answer as it arrives, before it is kept: whoever takes
@@ -215,7 +218,14 @@ func (r *run) evaluate(ctx context.Context, s *plan.Step, here, other *lane) err
 }
 
 func (r *run) digest(ctx context.Context, l *lane, into **record.Content) error {
-	l.send(flight{order: record.Order{Content: true}, limit: contentLimit, content: into})
+	var files record.Files
+	if r.job.Listing != nil {
+		var err error
+		if files, err = r.job.Listing(ctx); err != nil {
+			return err
+		}
+	}
+	l.send(flight{order: record.Order{Content: &files}, limit: contentLimit, content: into})
 	return r.until(ctx, l.idle)
 }
 
