@@ -143,10 +143,10 @@ type collector struct {
 	full  bool
 }
 
-// errTooLarge is an answer over a bound.
-type errTooLarge struct{ reason string }
+// tooLargeError is an answer over a bound.
+type tooLargeError struct{ reason string }
 
-func (e *errTooLarge) Error() string { return e.reason }
+func (e *tooLargeError) Error() string { return e.reason }
 
 func (a *collector) visit(columns []string, row []driver.Value) error {
 	if row == nil {
@@ -155,7 +155,7 @@ func (a *collector) visit(columns []string, row []driver.Value) error {
 	a.set.Total++
 	if a.full || len(a.set.Rows) == a.most {
 		if a.full = true; !a.count {
-			return &errTooLarge{fmt.Sprintf("the query gives more than %s", plural(a.most, "row"))}
+			return &tooLargeError{fmt.Sprintf("the query gives more than %s", plural(a.most, "row"))}
 		}
 		return nil
 	}
@@ -169,7 +169,7 @@ func (a *collector) visit(columns []string, row []driver.Value) error {
 	}
 	if a.size > maxAnswer {
 		if a.full = true; !a.count {
-			return &errTooLarge{fmt.Sprintf("the rows of the query take more than %d bytes", maxAnswer)}
+			return &tooLargeError{fmt.Sprintf("the rows of the query take more than %d bytes", maxAnswer)}
 		}
 		return nil
 	}

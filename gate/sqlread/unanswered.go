@@ -21,7 +21,7 @@ func (c *connection) unanswered(s statement, database string, err error) error {
 	var (
 		count     *countError
 		duplicate *duplicateError
-		large     *errTooLarge
+		large     *tooLargeError
 		failed    sqlite3.Error
 	)
 	switch {
