@@ -114,8 +114,8 @@ func (s *source) DecodeStrict(n strictjson.Node) {
 		strictjson.Decode(n, what, s.File)
 	case "database":
 		s.Database = new(inDatabase)
-		before := len(n.Report.Problems)
-		if strictjson.Decode(n, what, s.Database); len(n.Report.Problems) == before {
+		strictjson.Decode(n, what, s.Database)
+		if sql := n.Get("sql"); sql != nil && sql.Kind == strictjson.String {
 			sqlread.Lint(n, s.Database.SQL, s.Database.Parameters)
 		}
 	case "command":
