@@ -32,11 +32,12 @@ build: ## build bin/gate
 	go build -trimpath -ldflags '$(LDFLAGS)' -o cmd/gate/full/gate ./cmd/gate
 	go build -trimpath -tags lean -ldflags '$(LDFLAGS)' -o bin/gate ./cmd/gate
 
-lint: ## gofmt, go vet, staticcheck, actionlint
+lint: build ## gofmt, go vet, staticcheck, actionlint
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
 	if [[ -n $$unformatted ]]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags lean ./cmd/gate ./checks
 	go run $(ACTIONLINT)
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)

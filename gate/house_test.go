@@ -115,8 +115,9 @@ func TestHouseChecksReachTheWorldOnlyThroughThePass(t *testing.T) {
 	}
 }
 
-// processCalls start or signal processes. They stand in two rooms: worker,
-// which contains what it starts, and source, which starts git.
+// processCalls start or signal processes. They stand in three rooms: worker,
+// which contains what it starts; source, which starts git; and carry, which
+// becomes another program.
 var processCalls = []string{
 	"os.StartProcess", "os.FindProcess",
 	"syscall.Exec", "syscall.ForkExec", "syscall.StartProcess", "syscall.Kill", "syscall.Wait4", "syscall.Syscall", "syscall.RawSyscall",
