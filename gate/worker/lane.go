@@ -18,6 +18,7 @@ type lane struct {
 	width   int // steps that run at once
 	ahead   int // steps that may be ordered and not answered
 	spawn   func() (*conn, error)
+	filled  bool // see room
 
 	conn      *conn
 	greeted   bool
@@ -49,9 +50,18 @@ func (l *lane) open() (err error) {
 // idle says whether nothing is ordered; a lane that a plan does not need is.
 func (l *lane) idle() bool { return l == nil || len(l.inflight) == 0 }
 
-// room says whether a further step may be ordered. While a worker is being
-// replaced, none may.
-func (l *lane) room() bool { return len(l.inflight) < l.ahead && l.cut == nil }
+// room says whether a further step may be ordered. A lane that was filled up is
+// left to run half empty first: then many orders leave in one write. While a
+// worker is being replaced, there is no room.
+func (l *lane) room() bool {
+	switch n := len(l.inflight); {
+	case n >= l.ahead:
+		l.filled = true
+	case n <= l.ahead/2:
+		l.filled = false
+	}
+	return !l.filled && l.cut == nil
+}
 
 func (l *lane) send(f flight) {
 	l.inflight = append(l.inflight, f)
