@@ -133,7 +133,7 @@ type step struct {
 }
 
 func cmd(id string, argv ...string) step {
-	return step{ID: id, Type: "command", Params: map[string]any{"command": argv}}
+	return step{ID: id, Type: "command", Params: map[string]any{"command": append([]string{}, argv...)}}
 }
 
 func does(id, what string) step {
