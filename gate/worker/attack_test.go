@@ -24,7 +24,12 @@ func attackerMain(args []string) int {
 	case "linger":
 		return linger(args[1])
 	case "spawn":
+		if args[1] == "between-short" {
+			return start("short")
+		}
 		return spawnLingering(args[1], args[2])
+	case "init", "inited", "short":
+		return initMain(args)
 	case "gate":
 		return gateMain(args[1])
 	}
