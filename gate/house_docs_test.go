@@ -184,12 +184,13 @@ func openFolder(t *testing.T) string {
 }
 
 // documents are the pages whose console blocks are run: "$ " begins a command,
-// what follows is what it prints. The blocks of one page are one session, in a
-// new folder with a copy of the examples.
-var documents = []string{"README.md", "docs/contract.md", "docs/trust.md", "examples/checkout/README.md"}
+// what follows is what it prints. A block of sh below a comment that says run
+// is run too, and must succeed. The blocks of one page are one session, in a
+// new folder with a copy of the example.
+var documents = []string{"README.md", "docs/contract.md", "docs/evidence.md", "examples/checkout/README.md"}
 
 var (
-	consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
+	sessionBlock = regexp.MustCompile("(?ms)^(?:```console|<!-- run -->\n```sh)\n(.*?)^```$")
 	fileBlock    = regexp.MustCompile("(?ms)^<!-- file: (\\S+) -->\n```[a-z]*\n(.*?)^```$")
 )
 
@@ -206,11 +207,17 @@ func TestHouseExamples(t *testing.T) {
 			for _, m := range fileBlock.FindAllSubmatch(text, -1) {
 				s.write(string(m[1]), m[2])
 			}
-			if !consoleBlock.Match(text) && name == "README.md" {
+			if !sessionBlock.Match(text) && name == "README.md" {
 				t.Error("the README shows no session")
 			}
-			after := consoleBlock.ReplaceAllFunc(text, func(block []byte) []byte {
-				body := string(consoleBlock.FindSubmatch(block)[1])
+			after := sessionBlock.ReplaceAllFunc(text, func(block []byte) []byte {
+				body := string(sessionBlock.FindSubmatch(block)[1])
+				if bytes.HasPrefix(block, []byte("<!-- run -->")) {
+					if out, err := s.shell("set -e; " + body); err != nil {
+						t.Errorf("%s: %v\n%s", body, err, out)
+					}
+					return block
+				}
 				got := s.replay(body)
 				if volatile(got) == volatile(body) {
 					return block
@@ -278,6 +285,13 @@ func (s *session) write(name string, data []byte) {
 	}
 }
 
+// shell runs a text as a person would type it.
+func (s *session) shell(text string) ([]byte, error) {
+	cmd := exec.Command("bash", "-c", text)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.dir, s.env, &syscall.SysProcAttr{Credential: s.user}
+	return cmd.CombinedOutput()
+}
+
 // replay runs the commands of a block and gives the block with what they print.
 func (s *session) replay(block string) string {
 	var b strings.Builder
@@ -286,9 +300,7 @@ func (s *session) replay(block string) string {
 		if !ok {
 			continue
 		}
-		cmd := exec.Command("bash", "-c", command)
-		cmd.Dir, cmd.Env, cmd.SysProcAttr = s.dir, s.env, &syscall.SysProcAttr{Credential: s.user}
-		out, err := cmd.CombinedOutput()
+		out, err := s.shell(command)
 		fmt.Fprintf(&b, "$ %s\n%s", command, strings.ReplaceAll(string(out), s.home, "/home/you"))
 		if len(out) > 0 && out[len(out)-1] != '\n' {
 			b.WriteByte('\n')
