@@ -64,6 +64,19 @@ func attack(args []string) error {
 			err = errors.New("it is empty")
 		}
 		return err
+	case "descriptors":
+		// Their numbers can be listed by root; what they are must not be told.
+		for fd := range 64 {
+			name := fmt.Sprintf("%s/%d", arg(1), fd)
+			if _, err := os.Readlink(name); err == nil {
+				return nil
+			}
+			if f, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+				f.Close()
+				return nil
+			}
+		}
+		return errors.New("no descriptor can be reached")
 	case "create":
 		return os.WriteFile(arg(1), []byte("x"), 0o600)
 	case "open-rw":
@@ -133,7 +146,7 @@ func attackParent(how string) error {
 		case "kill", "ptrace":
 			args = []string{how, strconv.Itoa(pid)}
 		case "fd":
-			args = []string{"list", fmt.Sprintf("/proc/%d/fd", pid)}
+			args = []string{"descriptors", fmt.Sprintf("/proc/%d/fd", pid)}
 		default:
 			args = []string{"open-rw", fmt.Sprintf("/proc/%d/%s", pid, how)}
 		}
@@ -241,7 +254,7 @@ func newTarget(t *testing.T) target {
 func onGate() [][]string {
 	proc := func(name string) string { return fmt.Sprintf("/proc/%d/%s", os.Getpid(), name) }
 	return [][]string{
-		{"read", proc("environ")}, {"open-rw", proc("mem")}, {"read", proc("mem")}, {"list", proc("fd")}, {"read", proc("maps")},
+		{"read", proc("environ")}, {"open-rw", proc("mem")}, {"read", proc("mem")}, {"descriptors", proc("fd")}, {"read", proc("maps")},
 		{"kill", strconv.Itoa(os.Getpid())}, {"ptrace", strconv.Itoa(os.Getpid())},
 	}
 }
@@ -304,13 +317,59 @@ func held(t *testing.T, attacks [][]string, r Report) {
 	}
 }
 
+// When the workspace belongs to whoever runs the gate, commands run as that
+// user; if that is root, as a root without any capability.
+func TestWorkspaceOfTheGatesOwnUser(t *testing.T) {
+	ws, outside := t.TempDir(), t.TempDir()
+	secret := filepath.Join(outside, "secret")
+	if err := os.WriteFile(secret, []byte("x"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	own(t, secret)
+	program := filepath.Join(ws, "attacker")
+	if err := os.Link(attacker(t, ws), program+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(program, os.Geteuid(), os.Getegid()); err != nil {
+		t.Fatal(err)
+	}
+	attacks := append(onGate(), []string{"capabilities"}, []string{"parent", "kill"}, []string{"parent", "mem"}, []string{"create", filepath.Join(outside, "new")},
+		[]string{"read", secret}, []string{"unshare"})
+	steps := []step{does("reading", "ok")}
+	for i, a := range attacks {
+		steps = append(steps, cmd(fmt.Sprintf("a%d", i), append([]string{program}, a...)...))
+	}
+	r := mustRun(t, jobOf(t, ws, steps...))
+	r.Answers = r.Answers[1:]
+	held(t, attacks, r)
+	for _, i := range r.Isolation {
+		for _, l := range i.Layers {
+			if l.Name == layerUser && l.On != (os.Geteuid() != 0) {
+				t.Errorf("%s: %+v", i.Profile, l)
+			}
+		}
+		if i.UID != os.Geteuid() {
+			t.Errorf("%s: uid %d", i.Profile, i.UID)
+		}
+	}
+}
+
 // The same attacks must work without the sandbox, or the tests above prove nothing.
 func TestAttacksWorkOutside(t *testing.T) {
 	w := newTarget(t)
+	neighbour := exec.Command("cat") // waits for its input
+	if _, err := neighbour.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := neighbour.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer neighbour.Wait()
+	defer neighbour.Process.Kill()
 	for _, a := range [][]string{
 		{"read", w.file}, {"create", filepath.Join(w.shared, "new")}, {"open-rw", w.inside}, {"chmod", w.inside}, {"utimes", w.inside},
 		{"dial", "unix", w.unix}, {"dial", "unix", w.abstract}, {"dial", "tcp", w.tcp}, {"dial", "udp", w.udp}, {"exec"}, {"list", "/etc"},
-		{"read", fmt.Sprintf("/proc/%d/environ", os.Getppid())}, {"kill", strconv.Itoa(os.Getpid())}, {"socket", strconv.Itoa(unix.AF_NETLINK)},
+		{"read", fmt.Sprintf("/proc/%d/environ", neighbour.Process.Pid)}, {"descriptors", "/proc/self/fd"}, {"kill", strconv.Itoa(os.Getpid())}, {"socket", strconv.Itoa(unix.AF_NETLINK)},
 		{"unlink", w.inside},
 	} {
 		if err := attack(a); err != nil {

@@ -67,11 +67,11 @@ func (l *launcher) confine(d domain, wall string) {
 	l.layers = []record.Layer{raised(layerLandlock, err, "%s: everything readable, workspace and scratch writable", detail)}
 	// The keeper runs as the same user, so only the domain can forbid this.
 	l.scoped = err == nil && unix.Kill(os.Getppid(), 0) == unix.EPERM
-	tree := "killed by a subreaper, also what left its session"
-	if l.scoped {
-		tree += "; commands cannot signal the worker"
+	signals := standing(layerSignals, "commands can signal nothing but one another")
+	if !l.scoped {
+		signals = missing(layerSignals, "commands can signal the other processes of their user, the worker too: one that does ends the run as an error")
 	}
-	l.layers = append(l.layers, standing(layerTree, "%s", tree),
+	l.layers = append(l.layers, signals, standing(layerTree, "killed by a subreaper, also what left its session"),
 		missing(layerNetwork, "commands may reach the network: builds need it, and the kernel bounds ports, not hosts"))
 }
 

@@ -39,6 +39,7 @@ const (
 	layerLimits       = "resource_limits"
 	layerParent       = "parent_unreadable"
 	layerTree         = "process_tree"
+	layerSignals      = "signals"
 	layerNetwork      = "network"
 )
 
