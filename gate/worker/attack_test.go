@@ -95,15 +95,22 @@ func attack(args []string) error {
 		return unix.PtraceAttach(pid)
 	case "dial":
 		return dial(arg(1), arg(2))
-	case "io_uring":
-		_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 8, uintptr(unsafe.Pointer(new([120]byte))), 0)
-		return asError(errno)
 	case "chmod":
 		return os.Chmod(arg(1), 0o777)
 	case "utimes":
 		return os.Chtimes(arg(1), longAgo, longAgo)
 	case "setxattr":
 		return unix.Setxattr(arg(1), "user.x", []byte("y"), 0)
+	}
+	return attackKernel(args[0], arg(1))
+}
+
+// attackKernel tries what has to do with neither files nor other processes.
+func attackKernel(what, arg string) error {
+	switch what {
+	case "io_uring":
+		_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 8, uintptr(unsafe.Pointer(new([120]byte))), 0)
+		return asError(errno)
 	case "exec":
 		return exec.Command("/bin/true").Run()
 	case "unshare":
@@ -113,7 +120,7 @@ func attack(args []string) error {
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
 		return c.Run()
 	case "socket":
-		family, err := strconv.Atoi(arg(1))
+		family, err := strconv.Atoi(arg)
 		if err != nil {
 			return nil // a broken test is no wall
 		}
@@ -128,7 +135,7 @@ func attack(args []string) error {
 		}
 		return nil
 	case "parent":
-		return attackParent(arg(1))
+		return attackParent(arg)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -51,9 +52,10 @@ func (c *conn) order(o record.Order) error {
 }
 
 // listen passes on what the worker sends, until its stream ends or the run does.
-func (c *conn) listen(replies io.ReadCloser, to chan<- event, over <-chan struct{}) {
+func (c *conn) listen(replies io.ReadCloser, nonce string, to chan<- event, over <-chan struct{}) {
 	defer replies.Close()
 	r := newReplyReader(replies)
+	r.tally.key(nonce)
 	for {
 		reply, err := r.next()
 		select {
@@ -87,7 +89,7 @@ func (s *spawner) spawn(profile check.Profile) (*conn, error) {
 		conf.scratch, role = s.scratch.command, roleOfCommands
 	}
 	start := s.start
-	start.Scratch = conf.scratch
+	start.Scratch, start.Nonce = conf.scratch, rand.Text()
 	p, err := newPipes(role == roleKeeper)
 	if err != nil {
 		return nil, err
@@ -137,7 +139,7 @@ func (s *spawner) spawn(profile check.Profile) (*conn, error) {
 		}
 		return strings.TrimSpace(said.String())
 	}
-	go c.listen(p.replies, s.events, s.over)
+	go c.listen(p.replies, start.Nonce, s.events, s.over)
 	return c, c.order(record.Order{Start: &start})
 }
 
@@ -150,7 +152,7 @@ func (s *spawner) host(ctx context.Context) (*conn, error) {
 	}
 	replies, toReplies := io.Pipe()
 	start := s.start
-	start.Scratch = s.scratch.reading
+	start.Scratch, start.Nonce = s.scratch.reading, rand.Text()
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	h := host{types: s.types, profile: check.Reading, width: runtime.GOMAXPROCS(0), layers: func(*record.Start) ([]record.Layer, error) {
@@ -176,7 +178,7 @@ func (s *spawner) host(ctx context.Context) (*conn, error) {
 		}
 		return ""
 	}
-	go c.listen(replies, s.events, s.over)
+	go c.listen(replies, start.Nonce, s.events, s.over)
 	return c, c.order(record.Order{Start: &start})
 }
 

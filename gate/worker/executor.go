@@ -129,29 +129,30 @@ func (x *executor) launch(ctx context.Context, l *launcher, start launch, exit c
 	return exit, nil
 }
 
-// describeEnd says how a command ended. A shell passes the death of a child on
-// as an exit status of 128 and the signal, so that is looked at too.
+// describeEnd says how a command ended. Only a death that this gate's limits, or
+// want of memory, brought about is told as such; a program that merely exits
+// with the number of one, or sends itself the signal, has decided that itself.
 func describeEnd(exit *check.Exit, status syscall.WaitStatus, starved bool) {
-	ended := syscall.Signal(0)
-	if status.Signaled() {
-		ended = status.Signal()
-		if exit.Signal = unix.SignalName(ended); exit.Signal == "" {
-			exit.Signal = fmt.Sprintf("signal %d", ended)
-		}
-	} else {
+	if !status.Signaled() {
 		exit.Code = status.ExitStatus()
-		if exit.Code > 128 {
-			ended = syscall.Signal(exit.Code - 128)
-		}
+		return
 	}
-	switch {
-	case ended == syscall.SIGXFSZ:
-		exit.LimitHit = fmt.Sprintf("it wrote a file of more than %d GiB", maxFileSize>>30)
-	case ended == syscall.SIGXCPU:
-		exit.LimitHit = "it used more processor time than its user is allowed"
-	case ended == syscall.SIGKILL && starved:
+	if exit.Signal = signalName(status.Signal()); status.Signal() == syscall.SIGKILL && starved {
 		exit.LimitHit = "memory ran out while it ran, and the kernel killed for it"
 	}
+}
+
+// firstRealTime is the lowest signal of those without a name of their own.
+const firstRealTime = 34
+
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	if s > firstRealTime {
+		return fmt.Sprintf("SIGRTMIN+%d", s-firstRealTime)
+	}
+	return "SIGRTMIN"
 }
 
 // folder resolves the folder to run in: inside the roots, links followed.

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -223,5 +222,3 @@ func want(t testing.TB, a record.Answer, status record.Status, text string) {
 		t.Errorf("%s: %s %q (%s); want %s with %q", a.Result.CheckID, a.Result.Status, said, a.Result.Observed, status, text)
 	}
 }
-
-func sayf(format string, args ...any) { fmt.Printf(format+"\n", args...) }

@@ -98,6 +98,9 @@ func sealFilter() filter {
 // commandFilter is for commands: what builds and tests do must work.
 func commandFilter(landlocked bool) filter {
 	out := append(kernelDoors(),
+		// A command shares its user with the worker, and may share it with the
+		// gate: it must not set limits of theirs.
+		denial{"prlimit64", unix.EPERM, &condition{0, isNoneOf, []uint32{0}}},
 		denial{"socket", unix.EAFNOSUPPORT, &condition{0, isNoneOf, []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}}})
 	if !landlocked {
 		out = append(out, debugging()...)
