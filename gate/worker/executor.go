@@ -66,7 +66,7 @@ func (x *executor) Run(ctx context.Context, c check.Command) (check.Exit, error)
 	if err != nil {
 		return exit, err
 	}
-	if err := prepareCaches(c.Caches); err != nil {
+	if err := x.prepareFolders(c.Caches); err != nil {
 		return exit, err
 	}
 	t, err := x.lookup(c.Argv[0], dir, c.Caches)
@@ -173,15 +173,19 @@ func (x *executor) folder(dir string) (string, error) {
 	return resolved, nil
 }
 
-// prepareCaches makes the folders of a check's caches: at the first run they
-// are not there yet.
-func prepareCaches(caches []string) error {
+// prepareFolders makes what a command may rely on: its home and temporary
+// folder, which the last one may have removed, and the folders of its caches,
+// which at the first run are not there yet.
+func (x *executor) prepareFolders(caches []string) error {
 	for _, c := range caches {
 		if !filepath.IsAbs(c) || filepath.Clean(c) == "/" {
 			return &check.ExecError{Code: fault.CheckRefused, Reason: fmt.Sprintf("the cache %s is not the absolute path of a folder below /", check.Quote(c))}
 		}
-		if err := os.MkdirAll(c, 0o700); err != nil {
-			return &check.ExecError{Code: fault.TargetUnreadable, Reason: fmt.Sprintf("the cache %s cannot be made: %v", check.Quote(c), cause(err))}
+	}
+	own := []string{filepath.Join(x.scratch, scratchHome), filepath.Join(x.scratch, scratchTmp)}
+	for _, folder := range append(own, caches...) {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return &check.ExecError{Code: fault.TargetUnreadable, Reason: fmt.Sprintf("the folder %s cannot be made: %v", check.Quote(folder), cause(err))}
 		}
 	}
 	return nil

@@ -230,6 +230,46 @@ func TestScratchIsRemoved(t *testing.T) {
 	}
 }
 
+func TestScratchOfAKilledGateIsRemovedLater(t *testing.T) {
+	tmp, ws := workspace(t), workspace(t)
+	if os.Geteuid() == 0 {
+		if err := os.Chown(tmp, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", tmp)
+	made := map[string]*scratch{}
+	for _, name := range []string{"stale", "young", "held"} {
+		s, err := newScratch([]string{ws}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made[name] = s; name != "held" {
+			s.held.Close() // as the kernel does
+		}
+		if name != "young" {
+			if err := os.Chtimes(s.base, longAgo, longAgo); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mustRun(t, jobOf(t, ws, does("a", "ok")))
+	for name, s := range made {
+		if _, err := os.Stat(s.base); (err != nil) != (name == "stale") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := made["held"].remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestACommandCannotTakeTheNextOnesFolders(t *testing.T) {
+	r := mustRun(t, jobOf(t, workspace(t), cmd("takes", "sh", "-c", "rm -r $HOME $TMPDIR"), cmd("next", "sh", "-c", "touch $HOME/a $TMPDIR/b")))
+	want(t, r.Answers[0], record.Pass, "")
+	want(t, r.Answers[1], record.Pass, "")
+}
+
 func TestScratchIsNeverInTheRoots(t *testing.T) {
 	ws := workspace(t)
 	t.Setenv("TMPDIR", ws)

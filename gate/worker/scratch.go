@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // scratch is the folder of one run: what workers may write beside the
@@ -17,7 +19,15 @@ type scratch struct {
 	reading string
 	command string
 	wall    string // a file of the worker's own user, which only the sandbox keeps it from writing
+	held    *os.File
 }
+
+// scratchPrefix begins the names of scratch folders.
+const scratchPrefix = "gate-"
+
+// staleAfter is how old a scratch folder must be to be taken for one that a
+// killed gate left: far more than it takes to lock a new one.
+const staleAfter = time.Hour
 
 // newScratch makes the folders, for the worker's user, outside the roots.
 func newScratch(roots []string, owner *syscall.Credential) (*scratch, error) {
@@ -42,7 +52,11 @@ func (s *scratch) fill(owner *syscall.Credential) error {
 			made = append(made, d)
 		}
 	}
-	if err := os.WriteFile(s.wall, nil, 0o600); err != nil {
+	var err error
+	if s.held, err = os.OpenFile(s.wall, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(s.held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return err
 	}
 	if owner == nil {
@@ -74,7 +88,7 @@ func scratchBase(roots []string, owner *syscall.Credential) (string, error) {
 			err = fmt.Errorf("%s is out of reach for uid %d", dir, owner.Uid)
 		default:
 			var base string
-			if base, err = os.MkdirTemp(resolved, "gate-"); err == nil {
+			if base, err = os.MkdirTemp(resolved, scratchPrefix); err == nil {
 				return base, nil
 			}
 		}
@@ -106,13 +120,24 @@ func walkable(dir string, owner *syscall.Credential) bool {
 	return true
 }
 
-// remove removes the folder, also what a command made unremovable by taking
-// its own rights away. No process that could interfere is left by then.
+// remove removes the folder, and those that killed gates left beside it. No
+// process that could interfere is left by then.
 func (s *scratch) remove() error {
-	if os.RemoveAll(s.base) == nil {
+	err := removeAll(s.base)
+	if s.held != nil {
+		_ = s.held.Close() // it was never written
+	}
+	removeStale(filepath.Dir(s.base))
+	return err
+}
+
+// removeAll removes also what a command made unremovable by taking its own
+// rights away.
+func removeAll(base string) error {
+	if os.RemoveAll(base) == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(s.base, func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			// Before it is listed: WalkDir comes here first, and a second time
 			// with the error if it then cannot read it.
@@ -120,5 +145,31 @@ func (s *scratch) remove() error {
 		}
 		return nil
 	})
-	return os.RemoveAll(s.base)
+	return os.RemoveAll(base)
+}
+
+// removeStale removes scratch folders that nobody holds any more. A gate holds
+// a lock in its own, which the kernel lets go with the process. What cannot be
+// removed is the next one's to try.
+func removeStale(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		var st syscall.Stat_t
+		if !strings.HasPrefix(e.Name(), scratchPrefix) || syscall.Lstat(path, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFDIR ||
+			int(st.Uid) != os.Geteuid() || time.Since(time.Unix(st.Mtim.Unix())) < staleAfter {
+			continue
+		}
+		held, err := os.OpenFile(filepath.Join(path, "wall"), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = removeAll(path)
+		}
+		_ = held.Close()
+	}
 }
