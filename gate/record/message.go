@@ -10,6 +10,7 @@ const Protocol = 1
 // contract is its canonical bytes; what is judged is what is parsed from them.
 type Start struct {
 	Protocol  int             `json:"protocol"`
+	Nonce     string          `json:"nonce"`              // keys the digest of the end record: see worker
 	Contract  json.RawMessage `json:"contract,omitempty"` // none when the worker is only probed
 	Proposed  json.RawMessage `json:"proposed,omitempty"` // the advisory checks that were accepted, an array
 	Workspace string          `json:"workspace"`          // absolute, links resolved

@@ -42,6 +42,7 @@ var calls = [...]call{
 	{"umount", -1, 22},
 	{"umount2", 166, 52},
 	{"pivot_root", 155, 217},
+	{"prlimit64", 302, 340},
 	{"chroot", 161, 61},
 	{"fsopen", 430, 430},
 	{"fsconfig", 431, 431},

@@ -42,6 +42,7 @@ var calls = [...]call{
 	{"umount", -1, -1},
 	{"umount2", 39, 52},
 	{"pivot_root", 41, 218},
+	{"prlimit64", 261, 369},
 	{"chroot", 51, 61},
 	{"fsopen", 430, 430},
 	{"fsconfig", 431, 431},

@@ -177,7 +177,7 @@ func TestTimeoutEndsTheWholeTree(t *testing.T) {
 	ws := workspace(t)
 	program, alive := attacker(t, ws), newAliveness(t, ws)
 	slow := cmd("slow", program, "spawn", "5+", alive.path)
-	slow.Timeout = 2
+	slow.Timeout = 4
 	r := mustRun(t, jobOf(t, ws, slow, cmd("next", "echo", "on")))
 	want(t, r.Answers[0], record.Inconclusive, "verify.timeout")
 	if n := observed(t, r.Answers[0]).Leftovers; n == 0 {
