@@ -12,6 +12,7 @@ import (
 func main() {
 	ctx := context.Background()
 	args, front := carry.Arrive(os.Args)
+	worker.KeepDescriptors()
 	if status, ok := worker.Main(ctx, checks.All(), args); ok {
 		os.Exit(status) // this process is a worker of another gate
 	}

@@ -46,7 +46,7 @@ func Main(ctx context.Context, types []check.Type, args []string) (status int, i
 	}
 	// The first thing of all: what this process holds is nobody's business.
 	hidden := hideProcess()
-	keepDescriptors()
+	KeepDescriptors()
 	switch role := args[1]; role {
 	case roleKeeper:
 		return keep(args[2:]), true
@@ -67,10 +67,10 @@ func Main(ctx context.Context, types []check.Type, args []string) (status int, i
 	}
 }
 
-// keepDescriptors keeps what this process was started with from what it starts:
+// KeepDescriptors keeps what this process was started with from what it starts:
 // the streams to the gate, and whatever the gate itself was started with. A
 // command that held the stream of answers could write its own.
-func keepDescriptors() {
+func KeepDescriptors() {
 	if unix.CloseRange(fdOrders, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
 	}

@@ -133,11 +133,15 @@ func (x *executor) launch(ctx context.Context, l *launcher, start launch, exit c
 // want of memory, brought about is told as such; a program that merely exits
 // with the number of one, or sends itself the signal, has decided that itself.
 func describeEnd(exit *check.Exit, status syscall.WaitStatus, starved bool) {
-	if !status.Signaled() {
+	killed := status.Signaled() && status.Signal() == syscall.SIGKILL
+	if status.Signaled() {
+		exit.Signal = signalName(status.Signal())
+	} else {
 		exit.Code = status.ExitStatus()
-		return
+		// A shell passes the death of a child on in this way.
+		killed = exit.Code == 128+int(syscall.SIGKILL)
 	}
-	if exit.Signal = signalName(status.Signal()); status.Signal() == syscall.SIGKILL && starved {
+	if killed && starved {
 		exit.LimitHit = "memory ran out while it ran, and the kernel killed for it"
 	}
 }
@@ -188,6 +192,13 @@ func (x *executor) prepareFolders(caches []string) error {
 			return &check.ExecError{Code: fault.TargetUnreadable, Reason: fmt.Sprintf("the folder %s cannot be made: %v", check.Quote(folder), cause(err))}
 		}
 	}
+	for _, c := range caches {
+		// A command that writes one cache could make a link there, and another
+		// check's cache inside it would be any folder at all.
+		if resolved, err := filepath.EvalSymlinks(c); err != nil || resolved != filepath.Clean(c) {
+			return &check.ExecError{Code: fault.CheckRefused, Reason: fmt.Sprintf("the cache %s leads through a link: name the folder itself", check.Quote(c))}
+		}
+	}
 	return nil
 }
 
@@ -231,7 +242,7 @@ func cannotStart(path string, err error) error {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		code, reason = fault.ToolMissing, "the user of the check may not execute it, or it lies where nothing may be executed"
 	case errors.Is(err, syscall.E2BIG):
-		code, reason = fault.CheckMalformed, "its arguments and environment are larger than the system takes"
+		code, reason = fault.LimitExceeded, "its arguments and environment are larger than the system takes"
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		code, reason = fault.LimitExceeded, "the machine has no room for another process: "+err.Error()
 	}

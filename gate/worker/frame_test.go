@@ -46,6 +46,20 @@ func readAll(data []byte) (results int, err error) {
 	}
 }
 
+// Whoever can write to the stream and knows every frame still cannot end it.
+func TestTheEndRecordIsKeyed(t *testing.T) {
+	whole := replies(t, 2)
+	r := newReplyReader(bytes.NewReader(whole))
+	r.tally.key("a secret of the run")
+	for {
+		if _, err := r.next(); err == io.EOF {
+			t.Fatal("an end record without the key passes")
+		} else if err != nil {
+			return
+		}
+	}
+}
+
 func TestReplyStream(t *testing.T) {
 	whole := replies(t, 5)
 	if n, err := readAll(whole); n != 5 || err != io.EOF {

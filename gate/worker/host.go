@@ -35,6 +35,7 @@ type host struct {
 	files   *roots.Files
 	rows    *sqlread.Reader
 	out     *replyWriter
+	last    int // the step that was ordered last
 }
 
 var errOrdersEnded = errors.New("the gate ended without finishing the worker")
@@ -85,6 +86,20 @@ func nextOrder(in io.Reader) (record.Order, error) {
 	return decodeOrder(frame)
 }
 
+// afterCommand says whether a command has run since the last step that was
+// ordered. What this worker keeps in its scratch folder is then not trusted
+// any more: where Landlock is missing, the command could have changed it.
+func (h *host) afterCommand(index int) bool {
+	from := h.last
+	h.last = max(h.last, index)
+	for i := from; i < index; i++ {
+		if h.plan.Steps[i].Profile == check.Process {
+			return true
+		}
+	}
+	return false
+}
+
 // obey carries out orders. Steps run side by side; content and the end are
 // ordered only when nothing runs.
 func (h *host) obey(ctx context.Context, orders <-chan record.Order) error {
@@ -107,6 +122,12 @@ func (h *host) obey(ctx context.Context, orders <-chan record.Order) error {
 		case o.Run != nil:
 			if *o.Run < 0 || *o.Run >= len(h.plan.Steps) {
 				return fmt.Errorf("there is no step %d", *o.Run)
+			}
+			if h.afterCommand(*o.Run) {
+				h.running.Wait() // it has: a command is a barrier
+				if err := h.rows.Close(); err != nil {
+					return fmt.Errorf("copies of databases could not be removed: %w", err)
+				}
 			}
 			select {
 			case slots <- struct{}{}:

@@ -160,6 +160,9 @@ func readingDomain(roots []string, scratch string) domain {
 	return d
 }
 
+// sharedMemory is where programs keep semaphores and shared memory.
+const sharedMemory = "/dev/shm"
+
 // commandDomain is for commands: they read everything that their user may
 // read, and write only where a command has reason to.
 func commandDomain(workspace, scratch string, caches []string) domain {
@@ -168,10 +171,12 @@ func commandDomain(workspace, scratch string, caches []string) domain {
 	for _, c := range caches {
 		d.allow = append(d.allow, allowance{path: c, rights: rightsWritable})
 	}
-	for _, dev := range [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"} {
+	for _, dev := range [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"} {
 		d.allow = append(d.allow, allowance{path: dev, rights: rightsDevice, optional: true})
 	}
-	d.allow = append(d.allow, allowance{path: "/dev/shm", rights: rightsWritable, optional: true})
+	// No pseudo-terminals: the user's own are among them, and what is written
+	// there nobody escapes.
+	d.allow = append(d.allow, allowance{path: sharedMemory, rights: rightsWritable, optional: true})
 	return d
 }
 

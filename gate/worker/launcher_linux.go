@@ -64,7 +64,7 @@ func (l *launcher) confine(d domain, wall string) {
 	if err == nil {
 		err = tryWall(wall)
 	}
-	l.layers = []record.Layer{raised(layerLandlock, err, "%s: everything readable, workspace and scratch writable", detail)}
+	l.layers = []record.Layer{raised(layerLandlock, err, "%s: everything readable; workspace, scratch, caches and /dev/shm writable", detail)}
 	// The keeper runs as the same user, so only the domain can forbid this.
 	l.scoped = err == nil && unix.Kill(os.Getppid(), 0) == unix.EPERM
 	signals := standing(layerSignals, "commands can signal nothing but one another")
@@ -72,6 +72,8 @@ func (l *launcher) confine(d domain, wall string) {
 		signals = missing(layerSignals, "commands can signal the other processes of their user, the worker too: one that does ends the run as an error")
 	}
 	l.layers = append(l.layers, signals, standing(layerTree, "killed by a subreaper, also what left its session"),
+		missing(layerMetadata, "commands may change the modes and times of files outside that belong to their user: Landlock does not restrict it, and builds need it inside"),
+		missing(layerSockets, "commands may connect to the unix sockets that their user may"),
 		missing(layerNetwork, "commands may reach the network: builds need it, and the kernel bounds ports, not hosts"))
 }
 

@@ -57,7 +57,9 @@ const (
 
 // Resource limits of the worker processes and of what they start.
 const (
-	// maxFileSize stops a single runaway file before it fills the disk.
+	// maxFileSize stops a copy of a reading worker before it fills the disk.
+	// Commands have no such limit: a death of SIGXFSZ could not be told from
+	// one that a program chose, and those are different answers.
 	maxFileSize = 64 << 30
 
 	// maxOpenFiles is the usual hard limit of a build machine.

@@ -20,7 +20,7 @@ func observe(profile check.Profile, gate int) []record.Layer {
 		raised(layerNoNewPrivs, demand(prctlGet(unix.PR_GET_NO_NEW_PRIVS) == 1, "the kernel does not report it"), "no program can gain privileges"),
 		raised(layerSeccomp, demand(prctlGet(unix.PR_GET_SECCOMP) == 2, "the kernel reports no filter"), "filters are in force"),
 		heldCapabilities(),
-		raised(layerLimits, limitResources(profile), "no core files, files of at most %d GiB, %d descriptors", maxFileSize>>30, maxOpenFiles),
+		raised(layerLimits, limitResources(profile), "no core files, %d descriptors", maxOpenFiles),
 	}
 	groups, err := os.Getgroups()
 	groups = without(groups, os.Getegid())
@@ -88,13 +88,18 @@ func limitResources(profile check.Profile) error {
 		resource int
 		name     string
 		most     uint64
-	}{{unix.RLIMIT_CORE, "core files", 0}, {unix.RLIMIT_FSIZE, "file size", maxFileSize}, {unix.RLIMIT_NOFILE, "open files", maxOpenFiles}}
+	}{{unix.RLIMIT_CORE, "core files", 0}, {unix.RLIMIT_NOFILE, "open files", maxOpenFiles}}
 	if profile == check.Reading {
 		limits = append(limits, struct {
 			resource int
 			name     string
 			most     uint64
 		}{unix.RLIMIT_DATA, "data", maxReadingMemory})
+		limits = append(limits, struct {
+			resource int
+			name     string
+			most     uint64
+		}{unix.RLIMIT_FSIZE, "file size", maxFileSize})
 	}
 	var errs []error
 	for _, l := range limits {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -24,13 +25,35 @@ func ownerOf(workspace string) (*syscall.Credential, record.Layer) {
 	if err == nil && st.Uid == 0 {
 		return nil, missing(layerUser, "root, because the workspace belongs to root")
 	}
+	gid := primaryGroup("/etc/passwd", st.Uid)
 	if err == nil {
-		err = canBecome(st.Uid, st.Gid)
+		err = canBecome(st.Uid, gid)
 	}
 	if err != nil {
 		return nil, missing(layerUser, "root: the worker cannot become the owner of the workspace: %v", err)
 	}
-	return &syscall.Credential{Uid: st.Uid, Gid: st.Gid}, standing(layerUser, "uid %d and gid %d, the owner of the workspace", st.Uid, st.Gid)
+	return &syscall.Credential{Uid: st.Uid, Gid: gid}, standing(layerUser, "uid %d and gid %d, the owner of the workspace", st.Uid, gid)
+}
+
+// primaryGroup is the group of a user in a passwd file, or the one of the same
+// number where the file does not know the user. The group of the workspace's
+// folder is not taken: it may be one that opens more than the workspace, the
+// group of root or of a container engine's socket.
+func primaryGroup(passwd string, uid uint32) uint32 {
+	text, err := os.ReadFile(passwd)
+	if err != nil {
+		return uid
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(line, ":")
+		if len(f) < 4 || f[2] != strconv.FormatUint(uint64(uid), 10) {
+			continue
+		}
+		if gid, err := strconv.ParseUint(f[3], 10, 32); err == nil && gid != 0 {
+			return uint32(gid)
+		}
+	}
+	return uid
 }
 
 // canBecome says beforehand whether root may change to a user: a container can

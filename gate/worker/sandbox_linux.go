@@ -37,6 +37,8 @@ const (
 	layerParent       = "parent_unreadable"
 	layerTree         = "process_tree"
 	layerSignals      = "signals"
+	layerMetadata     = "metadata"
+	layerSockets      = "unix_sockets"
 	layerNetwork      = "network"
 )
 

@@ -75,13 +75,15 @@ func (s *scratch) fill(owner *syscall.Credential) error {
 // must not lie in the roots: nothing is ever written there.
 func scratchBase(roots []string, owner *syscall.Credential) (string, error) {
 	var reasons []error
-	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
 		resolved, err := filepath.EvalSymlinks(dir)
 		if err == nil {
 			resolved, err = filepath.Abs(resolved)
 		}
 		switch {
 		case err != nil:
+		case within([]string{sharedMemory}, resolved):
+			err = fmt.Errorf("commands may write in %s", sharedMemory)
 		case within(roots, resolved):
 			err = fmt.Errorf("%s lies in the judged folders", dir)
 		case !walkable(resolved, owner):

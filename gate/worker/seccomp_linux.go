@@ -95,12 +95,26 @@ func sealFilter() filter {
 		denial{"tgkill", unix.EPERM, &condition{0, isNoneOf, []uint32{uint32(unix.Getpid())}}})}
 }
 
+// setID are the bits that make a program run as its owner or group: what a
+// command leaves behind must not carry the rights of its user to others.
+var setID = []uint32{unix.S_ISUID | unix.S_ISGID}
+
 // commandFilter is for commands: what builds and tests do must work.
 func commandFilter(landlocked bool) filter {
 	out := append(kernelDoors(),
 		// A command shares its user with the worker, and may share it with the
 		// gate: it must not set limits of theirs.
 		denial{"prlimit64", unix.EPERM, &condition{0, isNoneOf, []uint32{0}}},
+		denial{"chmod", unix.EPERM, &condition{1, anyBit, setID}},
+		denial{"fchmod", unix.EPERM, &condition{1, anyBit, setID}},
+		denial{"fchmodat", unix.EPERM, &condition{2, anyBit, setID}},
+		denial{"fchmodat2", unix.EPERM, &condition{2, anyBit, setID}},
+		denial{"open", unix.EPERM, &condition{2, anyBit, setID}},
+		denial{"creat", unix.EPERM, &condition{1, anyBit, setID}},
+		denial{"openat", unix.EPERM, &condition{3, anyBit, setID}},
+		denial{"mknod", unix.EPERM, &condition{1, anyBit, setID}},
+		denial{"mknodat", unix.EPERM, &condition{2, anyBit, setID}},
+		denial{"openat2", unix.ENOSYS, nil}, // its mode lies in memory, where a filter cannot look
 		denial{"socket", unix.EAFNOSUPPORT, &condition{0, isNoneOf, []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}}})
 	if !landlocked {
 		out = append(out, debugging()...)
