@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -43,10 +44,30 @@ func lookGit(roots []string) (string, error) {
 	return "", errors.New("there is no git program in PATH")
 }
 
+// scratchFor makes a folder for git's own files, outside what is judged: there,
+// somebody could change its configuration before git reads it.
+func scratchFor(judged ...string) (string, error) {
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			resolved, err = filepath.Abs(resolved)
+		}
+		if err != nil || slices.ContainsFunc(judged, func(j string) bool {
+			return resolved == j || strings.HasPrefix(resolved, strings.TrimSuffix(j, "/")+"/")
+		}) {
+			continue
+		}
+		if made, err := os.MkdirTemp(resolved, "gate-git-"); err == nil {
+			return made, nil
+		}
+	}
+	return "", errors.New("there is no temporary folder outside the work tree for git")
+}
+
 // list runs git ls-files in a scratch repository. The records of its output
 // end in NUL: a tag ("?" for what is not tracked), a space, a path.
 func list(ctx context.Context, git string, repo *repository, workspace, revision string) (string, error) {
-	scratch, err := os.MkdirTemp("", "gate-git-")
+	scratch, err := scratchFor(repo.top, workspace)
 	if err != nil {
 		return "", err
 	}
@@ -202,6 +223,9 @@ func output(ctx context.Context, scratch, dir, git string, args ...string) (stri
 		return "", fmt.Errorf("%w: %s", err, check.Show(strings.TrimSpace(complaint.text.String())))
 	case err != nil:
 		return "", err
+	case complaint.text.Len() > 0:
+		// It succeeds even when it could not look into a folder.
+		return "", fmt.Errorf("git said: %s", check.Show(strings.TrimSpace(complaint.text.String())))
 	}
 	return out.text.String(), nil
 }
