@@ -2,11 +2,13 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/plan"
@@ -158,13 +160,26 @@ func affordable(required contract.Assurance, inProcess bool) error {
 		With("required", required).With("available", given)
 }
 
+// maxProposal bounds a file of proposed checks, in bytes: it comes from a model.
+const maxProposal = 4 << 20
+
 // propose reads a file of proposed checks. The file is named by the operator,
 // so one that cannot be read is an error; what stands in it comes from a
 // model, so whatever it holds refuses nothing.
 func propose(name string, file *contract.File, steps *plan.Plan, types plan.Types) (taken []byte, limits []string, err error) {
-	data, err := os.ReadFile(name)
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("it is no regular file")
+	case err == nil && info.Size() > maxProposal:
+		err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), maxProposal)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(name)
+	}
 	if err != nil {
-		return nil, nil, fault.New(fault.Usage, "Pass --proposed with a readable file.", "the proposed checks cannot be read: %v", err)
+		return nil, nil, fault.New(fault.Usage, "Pass --proposed with a readable file.", "the proposed checks in %s cannot be read: %v", check.Show(name), err)
 	}
 	doc, err := strictjson.Parse(data, strictjson.ContractLimits)
 	if err != nil {

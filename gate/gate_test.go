@@ -173,6 +173,7 @@ func TestRefusedBeforeAnythingRuns(t *testing.T) {
 		{"evidence inside the workspace", func(r *gate.Request) { r.DataDir = filepath.Join(b.ws, "sub") }, fault.Usage},
 		{"a draft", func(r *gate.Request) { r.Contract = filepath.Join(b.top, "draft.json") }, fault.ContractNotFrozen},
 		{"no contract", func(r *gate.Request) { r.Contract = filepath.Join(b.top, "none.json") }, fault.ContractUnreadable},
+		{"a proposal without end", func(r *gate.Request) { r.Proposed = "/dev/zero" }, fault.Usage},
 		{"a missing proposal", func(r *gate.Request) { r.Proposed = filepath.Join(b.top, "none.json") }, fault.Usage},
 	} {
 		r := b.request(contract)

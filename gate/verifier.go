@@ -47,7 +47,7 @@ func (g Gate) digest(dataDir string) (strictjson.Digest, error) {
 		Key    string            `json:"key"`
 		Digest strictjson.Digest `json:"digest"`
 	}
-	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &known) == nil && known.Key == key {
+	if data, err := ownFile(kept); err == nil && json.Unmarshal(data, &known) == nil && known.Key == key {
 		return known.Digest, nil
 	}
 	h := sha256.New()
@@ -60,6 +60,21 @@ func (g Gate) digest(dataDir string) (strictjson.Digest, error) {
 		bundle.Keep(kept, data) // a cache: losing it costs time only
 	}
 	return known.Digest, nil
+}
+
+// ownFile reads a file that only this user can have written.
+func ownFile(path string) ([]byte, error) {
+	for _, p := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(p)
+		if err != nil {
+			return nil, err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || int(st.Uid) != os.Geteuid() || info.Mode()&0o022 != 0 || info.Mode()&os.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s can be written by others", p)
+		}
+	}
+	return os.ReadFile(path)
 }
 
 func identity(info os.FileInfo) string {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -9,8 +10,12 @@ import (
 
 // resolveFolder gives the absolute path of a folder, links resolved.
 func resolveFolder(flag, dir string) (string, error) {
+	mend := "" // that of the code, which speaks of --dir
+	if flag != "--dir" {
+		mend = fmt.Sprintf("Pass %s with a folder that is there.", flag)
+	}
 	if dir == "" {
-		return "", fault.New(fault.WorkspaceUnresolved, "", "no %s was given: there is nothing to judge", flag)
+		return "", fault.New(fault.WorkspaceUnresolved, mend, "%s names no folder, and none is guessed", flag)
 	}
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -21,10 +26,10 @@ func resolveFolder(flag, dir string) (string, error) {
 		info, err = os.Stat(abs)
 	}
 	if err != nil {
-		return "", fault.New(fault.WorkspaceUnresolved, "", "%s %s cannot be resolved: %v", flag, dir, err).With("path", dir).Because(err)
+		return "", fault.New(fault.WorkspaceUnresolved, mend, "%s %s cannot be resolved: %v", flag, dir, err).With("path", dir).Because(err)
 	}
 	if !info.IsDir() {
-		return "", fault.New(fault.WorkspaceUnresolved, "", "%s %s is no folder", flag, dir).With("path", dir)
+		return "", fault.New(fault.WorkspaceUnresolved, mend, "%s %s is no folder", flag, dir).With("path", dir)
 	}
 	return abs, nil
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
@@ -159,6 +161,13 @@ func (c *Contract) validate(n strictjson.Node) {
 			id.Problemf("", "contract_id must have 1 to %d characters, none of them a control character", maxIDRunes)
 		}
 	}
+	if c.Revises != nil {
+		if _, err := strictjson.ParseDigest(*c.Revises); err != nil {
+			n.Member("revises").Problemf("", "revises: %v", err)
+		} else if c.Digest.text() == "" {
+			n.Member("revises").Problemf("Remove it, and use `gate revise FROZEN DRAFT`.", "revises is set by gate revise, like the digest by gate freeze")
+		}
+	}
 	checks := n.Member("checks")
 	seen := map[string]int{}
 	for i := range c.Checks {
@@ -167,6 +176,8 @@ func (c *Contract) validate(n strictjson.Node) {
 	for i, g := range c.Subjects {
 		if strings.TrimSpace(g) == "" || strings.HasPrefix(g, "/") || slices.Contains(strings.Split(g, "/"), "..") {
 			n.Member("subjects").Item(i).Problemf("", "a subject is a glob relative to the workspace, without ..")
+		} else if !doublestar.ValidatePattern(g) {
+			n.Member("subjects").Item(i).Problemf("* is any run of characters but /, ** any folders, [ab] a choice, {a,b} alternatives.", "%q is no glob", g)
 		}
 	}
 	for i, e := range c.Expectations {

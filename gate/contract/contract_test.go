@@ -170,6 +170,23 @@ func TestAContractOfTheOtherToolIsReadAsItStands(t *testing.T) {
 	}
 }
 
+// A frozen document has one spelling of its digest and both its stamps; what
+// comes close is an edit, and is told before anything runs.
+func TestAStampIsWrittenInOneWay(t *testing.T) {
+	frozen := string(freeze(t, draft))
+	digest := parse(t, frozen).Contract.DigestText()
+	for name, edited := range map[string]string{
+		"upper case":        strings.Replace(frozen, digest, strings.ToUpper(digest), 1),
+		"without sha256:":   strings.Replace(frozen, digest, digest[len("sha256:"):], 1),
+		"no digest at all":  strings.Replace(frozen, digest, "x", 1),
+		"without frozen_at": strings.Replace(frozen, `"frozen_at"`, `"source"`, 1),
+	} {
+		if _, err := contract.ReadFrozen("c.json", []byte(edited)); code(err) != fault.ContractTampered {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestReviseRecordsTheOldDigest(t *testing.T) {
 	old := parse(t, string(freeze(t, draft)))
 	for _, version := range []int{1, 2} {
@@ -205,6 +222,8 @@ func TestProblemsHaveTheirPlace(t *testing.T) {
 		{`{"schema_version":2,"contract_id":"c","serve":{}}`, "1:47", "not available in this build"},
 		{`{"schema_version":2,"contract_id":"c","approvers":[]}`, "1:51", "not available in this build"},
 		{`{"schema_version":2,"contract_id":"c","subjects":["../x"]}`, "1:51", "without .."},
+		{`{"schema_version":2,"contract_id":"c","subjects":["["]}`, "1:51", "no glob"},
+		{`{"schema_version":2,"contract_id":"c","revises":"sha256:` + strings.Repeat("1", 64) + `"}`, "1:49", "set by gate revise"},
 		{`{"contract_id":"c","required_assurance":"best"}`, "1:41", `"best"`},
 		{`{"contract_id":"c","allowed_origins":["file:///etc"]}`, "1:39", "http or https"},
 		{`{"contract_id":"c","allowed_origins":["http://u:p@h"]}`, "1:39", "user name"},

@@ -167,13 +167,13 @@ func TestAProposalCanOnlyAddAdvice(t *testing.T) {
 	if s := p.Steps[1]; s.Required || !s.Proposed || s.Timeout.Seconds() > 30 {
 		t.Errorf("%+v", s)
 	}
-	for _, want := range []string{`"new" was proposed`, `a check "a"`, `a check "new"`, `"cmd" would start a process`, `"nothing"`, "schema_version 2"} {
+	for _, want := range []string{`"new" was proposed`, `"new" gets 30s`, `a check "a"`, `a check "new"`, `"cmd" would start a process`, `"nothing"`, "schema_version 2"} {
 		if !strings.Contains(strings.Join(limits, "\n"), want) {
 			t.Errorf("no limitation says %q:\n%s", want, strings.Join(limits, "\n"))
 		}
 	}
-	if len(limits) != 8 {
-		t.Errorf("%d limitations for 8 proposals", len(limits))
+	if len(limits) != 9 {
+		t.Errorf("%d limitations for 8 proposals, one of which was cut down", len(limits))
 	}
 	// The worker binds what was taken and must come to the same plan.
 	_, again := bind(t, 1, `{"id":"a","type":"script","params":{"answers":["pass"]}}`)

@@ -29,15 +29,14 @@ func (p *Plan) Propose(f *contract.File, proposal *strictjson.Value, types Types
 	for _, s := range p.Steps {
 		known[s.ID] = true
 	}
-	for i := range proposal.Items {
+	items := proposal.Items[:min(len(proposal.Items), maxProposed)]
+	for i := range items {
 		drop := func(format string, args ...any) {
 			limitations = append(limitations, fmt.Sprintf("proposed check %d was ignored: ", i+1)+fmt.Sprintf(format, args...))
 		}
-		k, step, report := bindProposed(&proposal.Items[i], f.Contract.SchemaVersion, types)
+		k, step, report := bindProposed(&items[i], f.Contract.SchemaVersion, types)
 		p.carried = p.carried || types.carries(k.Type)
 		switch {
-		case i >= maxProposed:
-			drop("at most %d are taken", maxProposed)
 		case known[k.ID]:
 			drop("the contract or the proposal already has a check %q, which a proposal cannot change", k.ID)
 		case len(report.Problems) > 0:
@@ -49,11 +48,17 @@ func (p *Plan) Propose(f *contract.File, proposal *strictjson.Value, types Types
 		default:
 			known[k.ID] = true
 			step.Proposed, step.Required = true, false
-			step.Timeout = min(step.Timeout, seconds(proposedTimeout))
+			if most := seconds(proposedTimeout); step.Timeout > most {
+				step.Timeout = most
+				limitations = append(limitations, fmt.Sprintf("proposed check %q gets %s, not the %g s that it asks for", k.ID, most, k.TimeoutSeconds))
+			}
 			p.add(step)
-			taken.Items = append(taken.Items, proposal.Items[i])
+			taken.Items = append(taken.Items, items[i])
 			limitations = append(limitations, fmt.Sprintf("check %q was proposed, not agreed: it is advisory, whatever it says", k.ID))
 		}
+	}
+	if more := len(proposal.Items) - len(items); more > 0 {
+		limitations = append(limitations, fmt.Sprintf("%d further proposed checks were ignored: at most %d are looked at", more, maxProposed))
 	}
 	p.seal(f.Digest())
 	return taken, limitations
