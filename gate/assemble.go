@@ -12,6 +12,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/roots"
 	"github.com/verdictgate/verdictgate/gate/source"
 	"github.com/verdictgate/verdictgate/gate/worker"
@@ -43,6 +44,21 @@ func (a assembly) content(ctx context.Context) bundle.Content {
 	}
 	c.Limitations = slices.Concat(limitationsOf(a.file.Contract, a.report, a.facts, a.request.InProcess), a.limitations, missing)
 	return c
+}
+
+// notBegun makes the error of a run in which nothing was judged. Where the
+// verifier itself failed that is an outcome like others; where somebody ended
+// the run, or asked for what cannot be, it is a refusal as it stands.
+func (a assembly) notBegun(ctx context.Context, err error) error {
+	if ctx.Err() != nil || fault.As(err).Code != fault.BackendFailed {
+		return err
+	}
+	a.report = worker.Report{Failure: "nothing was run"}
+	return bundle.NotBegun(bundle.Content{
+		Contract: a.file, Started: a.started, Ended: time.Now(), Roots: a.roots, Verifier: a.verifier, SourceRevision: a.facts.Revision,
+		Isolation:   bundle.Isolation{InProcess: a.request.InProcess, Failure: a.report.Failure},
+		Limitations: slices.Concat(limitationsOf(a.file.Contract, a.report, a.facts, a.request.InProcess), a.limitations),
+	}, err)
 }
 
 // subjects digests the release artifacts that the verdict is about: the files

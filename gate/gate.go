@@ -39,7 +39,8 @@ type Request struct {
 }
 
 // Run judges a workspace by a frozen contract, writes the evidence bundle and
-// gives what was read back from it. An error is a refusal: nothing was judged.
+// gives what was read back from it. An error is a refusal, nothing was judged;
+// or it is a [bundle.Unwritten], when the verifier failed and left no evidence.
 // [plan.ErrCarried] says that the carried program must be asked instead; it
 // comes before anything was written or started.
 func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
@@ -67,31 +68,33 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 			return nil, err
 		}
 	}
-	facts, err := source.Describe(ctx, roots[0], roots[1:]...)
-	if err != nil {
-		return nil, err
+	a := assembly{request: r, file: file, roots: roots, started: started, limitations: append(limits, placeLimits(r.Contract, roots[0])...)}
+	if a.facts, err = source.Describe(ctx, roots[0], roots[1:]...); err != nil {
+		return nil, a.notBegun(ctx, err)
 	}
-	job.Listing = listing(facts, roots)
-	by, err := g.verifier(dataDir)
-	if err != nil {
-		return nil, err
+	job.Listing = listing(a.facts, roots)
+	if a.verifier, err = g.verifier(dataDir); err != nil {
+		return nil, a.notBegun(ctx, err)
 	}
 	pending, err := bundle.Begin(dataDir)
 	if err != nil {
-		return nil, err
+		return nil, a.notBegun(ctx, err)
 	}
 	job.Receive = pending.Receive
-	report, err := worker.Run(ctx, job)
-	if err != nil {
+	if a.report, err = worker.Run(ctx, job); err != nil {
 		pending.Discard()
-		return nil, err
+		return nil, a.notBegun(ctx, err)
 	}
-	a := assembly{request: r, file: file, roots: roots, facts: facts, report: report, verifier: by, started: started, limitations: limits}
-	dir, err := pending.Seal(a.content(ctx))
+	c := a.content(ctx)
+	dir, err := pending.Seal(c)
 	if err != nil {
 		return nil, err
 	}
-	return bundle.Read(dir)
+	sealed, err := bundle.Read(dir)
+	if err != nil {
+		return nil, pending.Unwritten(c, fault.New(fault.BackendFailed, "", "the evidence bundle does not read back: %s", fault.As(err).Message).Because(err))
+	}
+	return sealed, nil
 }
 
 // listing gives the files that a content digest is about: first those that

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/verdictgate/verdictgate/gate/contract"
@@ -62,4 +63,27 @@ func contentLimits(before, after *record.Content) []string {
 		out = append(out, fmt.Sprintf("the workspace changed during the run: %s%s", strings.Join(after.Changed, ", "), more))
 	}
 	return out
+}
+
+// placeLimits says whether what is judged could have written what it is judged
+// by. The name counts as well as what it leads to: a link inside the workspace
+// can be turned to another contract.
+func placeLimits(contractFile, workspace string) []string {
+	abs, err := filepath.Abs(contractFile)
+	if err != nil {
+		return nil // it was read; where it lies cannot be told
+	}
+	places := []string{abs}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		places = append(places, filepath.Join(dir, filepath.Base(abs)))
+	}
+	if file, err := filepath.EvalSymlinks(abs); err == nil {
+		places = append(places, file)
+	}
+	for _, place := range places {
+		if rel, err := filepath.Rel(workspace, place); err == nil && filepath.IsLocal(rel) {
+			return []string{"the contract lies inside the workspace, where what is judged could have written it"}
+		}
+	}
+	return nil
 }

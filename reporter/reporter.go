@@ -2,7 +2,7 @@
 // it.
 //
 // A [View] is a run that was read back from its bundle with every binding
-// checked. It only gives: no reporter can change it, and none decides anything,
+// checked, or one that left no bundle, and so has no verdict but an error. It only gives: no reporter can change it, and none decides anything,
 // for the verdict was derived before and is one of the facts. A [Reporter]
 // writes a View in one form; each form is a package below this one.
 //
@@ -36,12 +36,23 @@ type View struct {
 
 // Of makes the view of a bundle that was read back.
 func Of(s *bundle.Sealed) View {
-	e, j := &s.Evidence, &s.Judgement
-	v := View{title: s.Contract.Contract.Title, foreign: slices.Clone(s.Unknown), results: slices.Clone(e.CheckResults)}
+	v := viewOf(s.Contract.Contract, &s.Evidence, &s.Judgement)
+	v.foreign = slices.Clone(s.Unknown)
+	v.summary.SignatureStatus, v.summary.Bundle = s.Attestation.SignatureStatus, s.Dir
+	return v
+}
+
+// OfUnwritten makes the view of a run that left no bundle. Its verdict is that
+// of a verifier that failed; no attestation and no folder can be named.
+func OfUnwritten(u *bundle.Unwritten) View {
+	return viewOf(u.Contract.Contract, &u.Evidence, &u.Judgement)
+}
+
+func viewOf(k *contract.Contract, e *bundle.Evidence, j *verdict.Judgement) View {
+	v := View{title: k.Title, results: slices.Clone(e.CheckResults)}
 	v.summary = Summary{
 		RunID: e.RunID, ContractID: e.ContractID, ContractDigest: e.ContractDigest, Verdict: j.Verdict, Outcome: j.Outcome, Assurance: j.Assurance,
-		SignatureStatus: s.Attestation.SignatureStatus, Limitations: e.Limitations, Required: j.Required, Passed: j.Passed, Attempted: j.Attempted,
-		Bundle: s.Dir,
+		Limitations: e.Limitations, Required: j.Required, Passed: j.Passed, Attempted: j.Attempted,
 	}
 	for i := range e.CheckResults {
 		v.summary.Checks = append(v.summary.Checks, summarize(&e.CheckResults[i]))
@@ -79,14 +90,14 @@ type Summary struct {
 	Verdict         verdict.Verdict    `json:"verdict"`
 	Outcome         verdict.Outcome    `json:"outcome"`
 	Assurance       contract.Assurance `json:"assurance"`
-	SignatureStatus string             `json:"signature_status"`
+	SignatureStatus string             `json:"signature_status"` // "" when there is nothing to sign
 	Limitations     []string           `json:"limitations"`
 	Required        []string           `json:"required"`
 	Passed          []string           `json:"passed"`   // required checks only
 	Excepted        []string           `json:"excepted"` // beside the verdict, never part of it
 	Attempted       []string           `json:"attempted"`
 	Checks          []CheckSummary     `json:"checks"`
-	Bundle          string             `json:"bundle"` // the folder of the evidence
+	Bundle          string             `json:"bundle"` // the folder of the evidence; "" when it could not be written
 }
 
 // CheckSummary is one check of a Summary. Passed is null where nothing was

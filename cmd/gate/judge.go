@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -70,12 +71,21 @@ func (c *cli) judge(ctx context.Context, r gate.Request) error {
 	return c.answer(ctx, sealed, err, false)
 }
 
-// answer reports a run and takes its exit status.
+// answer reports a run and takes its exit status. A run whose evidence could
+// not be kept is one that was judged: it has an answer, and not a refusal.
 func (c *cli) answer(ctx context.Context, sealed *bundle.Sealed, err error, reread bool) error {
-	if err != nil {
+	var (
+		v         reporter.View
+		unwritten *bundle.Unwritten
+	)
+	switch {
+	case errors.As(err, &unwritten):
+		v = reporter.OfUnwritten(unwritten)
+	case err != nil:
 		return err
+	default:
+		v = reporter.Of(sealed)
 	}
-	v := reporter.Of(sealed)
 	if !reread {
 		s := v.Summary()
 		c.status = statusOf(s.Verdict, s.Outcome)

@@ -23,7 +23,8 @@
 // it and puts its blobs there; [Pending.Seal] derives the verdict (package
 // verdict), writes the rest and, as the last step, renames the folder. A crash
 // at any moment leaves at most the unfinished folder, and a later run removes
-// it once the kernel says that nobody holds the lock any more.
+// it once the kernel says that nobody holds the lock any more. A bundle that
+// cannot be written is an [Unwritten]: what was found, without a verdict.
 //
 // # Reading
 //

@@ -38,6 +38,8 @@ type Content struct {
 type Pending struct {
 	dataDir, parent, partial string
 	unlock                   func()
+	folders                  []folder
+	reopened                 bool             // something had changed their permissions
 	received                 map[int]redacted // by the answer's index
 	stored                   map[strictjson.Digest]bool
 }
@@ -53,12 +55,21 @@ func Begin(dataDir string) (*Pending, error) {
 	if err != nil {
 		return nil, unwritten(dataDir, err)
 	}
+	for _, dir := range []string{p.dataDir, p.parent, p.partial} {
+		f, err := openFolder(dir)
+		if err != nil {
+			p.Discard()
+			return nil, unwritten(dataDir, err)
+		}
+		p.folders = append(p.folders, f)
+	}
 	return p, nil
 }
 
 // Receive redacts an answer, writes its blobs, and takes them from it. What
 // the answer says is kept for Seal.
 func (p *Pending) Receive(a *record.Answer) error {
+	p.reopen()
 	r, err := redact(a, p.store)
 	if err != nil {
 		return unwritten(p.dataDir, err)
@@ -69,21 +80,23 @@ func (p *Pending) Receive(a *record.Answer) error {
 }
 
 // Seal writes the rest and moves the bundle to its place: either the whole
-// bundle is there afterwards or none.
+// bundle is there afterwards or none. Its error is an [Unwritten].
 func (p *Pending) Seal(c Content) (dir string, err error) {
-	defer p.unlock()
-	id := newID(time.Now())
+	defer p.close()
+	p.reopen()
+	now := time.Now()
+	id := newID(now)
 	dir = filepath.Join(p.parent, id)
-	if err = p.fill(id, c); err == nil {
+	if err = p.fill(id, now, c); err == nil {
 		step("rename")
 		err = os.Rename(p.partial, dir)
 	}
 	if err != nil {
-		return "", unwritten(p.dataDir, errors.Join(err, os.RemoveAll(p.partial)))
+		return "", p.Unwritten(c, unwritten(p.dataDir, errors.Join(err, os.RemoveAll(p.partial))))
 	}
 	step("sync the parent")
 	if err := syncFolder(p.parent); err != nil {
-		return "", unwritten(p.dataDir, err)
+		return "", p.Unwritten(c, unwritten(p.dataDir, err))
 	}
 	return dir, nil
 }
@@ -91,8 +104,48 @@ func (p *Pending) Seal(c Content) (dir string, err error) {
 // Discard removes a bundle that will not be sealed. What stays of it, should
 // that fail, a later run sweeps.
 func (p *Pending) Discard() {
+	p.reopen()
 	os.RemoveAll(p.partial)
+	p.close()
+}
+
+func (p *Pending) close() {
+	for _, f := range p.folders {
+		f.Close() // only its permissions were asked for
+	}
+	p.folders = nil
 	p.unlock()
+}
+
+// folder is a folder on the way to the bundle, with the permissions that it
+// had before the run. A judged command runs as the same user, and no layer of
+// the sandbox keeps it from changing them; that must not cost the evidence.
+type folder struct {
+	*os.File
+	mode fs.FileMode
+}
+
+func openFolder(name string) (folder, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return folder{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return folder{}, errors.Join(err, f.Close())
+	}
+	return folder{f, info.Mode()}, nil
+}
+
+// reopen gives the folders back the permissions that they had. They are held
+// open: a path may lead elsewhere by now. What fails here shows when the
+// folder is written to.
+func (p *Pending) reopen() {
+	for _, f := range p.folders {
+		if info, err := f.Stat(); err == nil && info.Mode() != f.mode && f.Chmod(f.mode) == nil {
+			p.reopened = true
+		}
+	}
 }
 
 // Write makes the bundle of a run in one step and gives its folder. The answers
@@ -118,8 +171,8 @@ func unwritten(dataDir string, err error) error {
 // fill derives everything that the bundle holds and writes it. Everything is on
 // the disk when it returns: a folder that has its name has its content,
 // whatever happens to the machine.
-func (p *Pending) fill(id string, c Content) error {
-	e, err := p.evidence(id, c)
+func (p *Pending) fill(id string, now time.Time, c Content) error {
+	e, err := p.evidence(id, now, c)
 	if err != nil {
 		return err
 	}
@@ -151,8 +204,11 @@ func (p *Pending) fill(id string, c Content) error {
 	return syncFolder(p.partial)
 }
 
-func (p *Pending) evidence(id string, c Content) (Evidence, error) {
+func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error) {
 	results, artifacts, redactions := []record.Result{}, []Artifact{}, []string{}
+	if p.reopened {
+		redactions = append(redactions, "the permissions of the data folder were changed during the run, and restored to write the evidence")
+	}
 	listed := map[Artifact]bool{}
 	for i := range c.Answers {
 		if _, ok := p.received[c.Answers[i].Index]; !ok {
@@ -173,7 +229,7 @@ func (p *Pending) evidence(id string, c Content) (Evidence, error) {
 	k := c.Contract.Contract
 	j := verdict.Judge(verdict.Input{Complete: c.Isolation.Complete, InProcess: c.Isolation.InProcess, Results: results, Required: k.Required()})
 	e := Evidence{
-		SchemaVersion: SchemaVersion, RunID: id, CreatedAt: record.Time(time.Now()), StartedAt: record.Time(c.Started), EndedAt: record.Time(c.Ended),
+		SchemaVersion: SchemaVersion, RunID: id, CreatedAt: record.Time(now), StartedAt: record.Time(c.Started), EndedAt: record.Time(c.Ended),
 		ContractID: k.ID, ContractDigest: c.Contract.Digest().String(),
 		SourceRevision: optional(c.SourceRevision), ContentDigest: optional(c.ContentDigest), CaptureDigest: optional(c.CaptureDigest),
 		Subjects: orEmpty(c.Subjects), Artifacts: artifacts, CheckResults: results, AdvisoryFindings: []strictjson.Value{},

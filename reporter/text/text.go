@@ -91,6 +91,8 @@ func (p *page) verdict(s reporter.Summary, title string, results []record.Result
 func reason(s reporter.Summary, results []record.Result) string {
 	n := count(results)
 	switch {
+	case s.Bundle == "":
+		return "The verifier itself failed and left no evidence, so nothing was concluded; the first limitation says why."
 	case s.Outcome == verdict.Error:
 		return "The verifier itself failed before every check had answered, so nothing was concluded."
 	case s.Verdict == verdict.Verified && n.required == 1:
@@ -299,6 +301,11 @@ func (p *page) evidence(s reporter.Summary) {
 	}
 	row("run", s.RunID)
 	row("contract", s.ContractDigest[:min(len(s.ContractDigest), shortDigest)])
+	if s.Bundle == "" {
+		row("assurance", string(s.Assurance))
+		row("evidence", "none: it could not be written")
+		return
+	}
 	row("assurance", string(s.Assurance)+", "+strings.ReplaceAll(s.SignatureStatus, "_", " "))
 	// A path is for copying, so it is not broken.
 	p.line(p.paint(faint, pad("evidence", 9)) + "  " + p.fit(Escape(s.Bundle)))
@@ -309,6 +316,8 @@ func (p *page) next(s reporter.Summary, results []record.Result, reread bool) {
 	again := "gate show " + s.RunID
 	var text string
 	switch {
+	case s.Bundle == "":
+		text = "mend what the first limitation names, and run it again."
 	case s.Outcome == verdict.Error:
 		text = "run it again; if it happens again, report it with the evidence."
 	case s.Verdict == verdict.Failed:

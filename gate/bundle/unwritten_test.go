@@ -1,0 +1,80 @@
+package bundle
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/verdictgate/verdictgate/gate/verdict"
+)
+
+// TestPermissionsAreRestored does what a judged command can: it closes the
+// folders that the evidence goes to.
+func TestPermissionsAreRestored(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	p, err := Begin(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chmod := func(mode os.FileMode) {
+		for _, dir := range []string{p.partial, p.parent, data} {
+			if err := os.Chmod(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c := content(t)
+	for i := range c.Answers {
+		chmod(0)
+		if err := p.Receive(&c.Answers[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod(0o555)
+	dir, err := p.Seal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{data, filepath.Dir(dir), dir} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o700 != 0o700 {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
+		}
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := strings.Join(s.Evidence.Limitations, "\n"); !strings.Contains(told, "permissions of the data folder were changed") {
+		t.Error(told)
+	}
+}
+
+func TestUnwrittenTellsWhatWasFound(t *testing.T) {
+	data := t.TempDir()
+	p, err := Begin(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := content(t)
+	c.Answers[2].Result.Summary = "saw " + ghp
+	if err := p.Receive(&c.Answers[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Seal(c)
+	var u *Unwritten
+	if !errors.As(err, &u) {
+		t.Fatal(err)
+	}
+	e := u.Evidence
+	if e.Verdict != verdict.Undecided || e.Outcome != verdict.Error || len(u.Judgement.Passed) > 0 || len(e.CheckResults) != 3 || len(e.Artifacts) > 0 {
+		t.Errorf("%+v", e)
+	}
+	if strings.Contains(e.CheckResults[2].Summary, ghp) {
+		t.Error("what is told of an unwritten run is not redacted")
+	}
+}
