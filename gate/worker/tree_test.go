@@ -256,6 +256,8 @@ func killOne(t *testing.T, victim string, after int) {
 	alive := newAliveness(t, ws)
 	gate := exec.Command(selfExe, "gate", ws)
 	gate.Args[0] = "attacker"
+	// Its scratch folder stays when it is killed; here it goes with the test.
+	gate.Env = append(os.Environ(), "TMPDIR="+workspace(t))
 	out, err := gate.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
