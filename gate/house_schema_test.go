@@ -28,11 +28,11 @@ import (
 var beyondForm = []string{
 	// relations between values
 	"stands twice", "is the same as", "which is no check earlier in the contract", `is greater than "max"`, "no number satisfies both",
-	"for a check that starts no process",
+	"for a check that starts no process", "is set by gate revise",
 	// the grammar of a string, and what stands in it
 	"must hold no credential", "control character", "NUL", "is no JSON Pointer", "is no RE2 pattern", "~ must be followed by 0 or 1",
 	"the pattern has", "expected_files[", "a name in expected_digests", "is no origin", "a subject is a glob", "an expectation must say something",
-	"SELECT", "SQL", "parameters",
+	"parameters",
 	// a schema is a language of its own
 	"no valid schema", "$schema", "the reference to", "refers to itself", "minLength is at most",
 }
@@ -76,6 +76,9 @@ func TestHouseSchemaAgreesWithTheParser(t *testing.T) {
 }
 
 func isForm(problem string) bool {
+	if strings.Contains(problem, "/sql: ") {
+		return strings.Contains(problem, "must be a string") // what the string says is SQL
+	}
 	return !slices.ContainsFunc(beyondForm, func(words string) bool { return strings.Contains(problem, words) })
 }
 
