@@ -44,17 +44,22 @@ func answer(i int, id, kind string, required bool, status record.Status) record.
 	return record.Answer{Index: i, Result: record.Result{
 		CheckID: id, Type: kind, Required: required, Status: status, Summary: "seen", Method: "deterministic",
 		Expected: json.RawMessage(`{"x": 29.0}`), Observed: json.RawMessage(`{"out":"plain"}`),
-		StartedAt: record.Time(time.Unix(1, 0)), EndedAt: record.Time(time.Unix(2, 0)), DurationSeconds: 0.25, InputDigest: strictjson.Sum(nil).String(),
+		StartedAt: record.Time(time.Unix(1, 0)), EndedAt: record.Time(time.Unix(2, 0)), DurationSeconds: 0.25,
 	}}
 }
 
 func content(t testing.TB) Content {
+	k := frozen(t, "case")
 	build := answer(1, "build", "command_exit", true, record.Pass)
 	build.Blobs = []record.Blob{{Role: "stdout", Data: []byte("hello\n")}, {Role: "stderr", Data: []byte{0xff, 0, 1}}}
 	build.Result.Tool = &record.Tool{Name: "true", Path: "/bin/true"}
+	answers := []record.Answer{answer(0, "a", "file_exists", true, record.Pass), build, answer(2, "hint", "file_exists", false, record.Fail)}
+	for i := range answers {
+		answers[i].Result.InputDigest = k.Contract.Checks[i].Input().String()
+	}
 	return Content{
-		Contract: frozen(t, "case"), Started: time.Unix(1, 0), Ended: time.Unix(2, 0),
-		Answers:        []record.Answer{answer(0, "a", "file_exists", true, record.Pass), build, answer(2, "hint", "file_exists", false, record.Fail)},
+		Contract: k, Started: time.Unix(1, 0), Ended: time.Unix(2, 0),
+		Answers:        answers,
 		Isolation:      Isolation{Complete: true, Profiles: []record.Isolation{{Profile: "reading"}}},
 		Roots:          []string{"/ws"},
 		SourceRevision: strings.Repeat("ab", 20), ContentDigest: strictjson.Sum([]byte("c")).String(),
@@ -118,7 +123,7 @@ func TestWhatIsWrittenReadsBack(t *testing.T) {
 
 // TestNoListIsNull looks at every member of a bundle with nothing in it.
 func TestNoListIsNull(t *testing.T) {
-	c := Content{Contract: frozen(t, "case"), Isolation: Isolation{Profiles: []record.Isolation{{}}}}
+	c := Content{Contract: frozen(t, "case"), Isolation: Isolation{Failure: "died", Profiles: []record.Isolation{{Profile: "reading"}}}, Verifier: content(t).Verifier}
 	dir := write(t, t.TempDir(), c)
 	raw, err := os.ReadFile(filepath.Join(dir, "evidence.json"))
 	if err != nil {
@@ -180,7 +185,7 @@ func TestDocsNameEveryMember(t *testing.T) {
 func TestNothingSecretIsWritten(t *testing.T) {
 	c := content(t)
 	c.Limitations = append(c.Limitations, "saw "+ghp)
-	c.Isolation.Failure = "died with " + ghp
+	c.Isolation.Complete, c.Isolation.Failure = false, "died with "+ghp
 	r := &c.Answers[1].Result
 	r.Summary = "exit 1: " + ghp
 	r.Expected = json.RawMessage(`{"headers":{"Authorization":"Bearer ` + ghp + `"}}`)

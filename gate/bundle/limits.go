@@ -23,6 +23,9 @@ const (
 	// maxUnknown how many of them are given back as unknown.
 	maxEntries = 100_000
 	maxUnknown = 100
+	// maxStray is how many bytes of blobs are digested that the evidence does
+	// not name: a gate leaves none, so there is no reason for many.
+	maxStray = 64 << 20
 	// maxStale is how many abandoned folders one run sweeps.
 	maxStale = 100
 	// listBudget is how many bytes List re-digests in all; runs beyond it are

@@ -73,18 +73,14 @@ func (e *Entry) recheck(budget int64) int64 {
 		e.Status = unreadable + string(fault.As(err).Code)
 		return r.bytes
 	}
-	refs, err := r.refs()
 	cost := r.bytes
-	for _, size := range refs {
+	for _, size := range r.blobs {
 		cost += size
 	}
-	if err == nil && cost > budget {
+	if cost > budget {
 		return r.bytes
 	}
-	if err == nil {
-		err = r.checkBlobs()
-	}
-	if err != nil {
+	if err := r.checkBlobs(); err != nil {
 		e.Status = unreadable + string(fault.As(err).Code)
 		return cost
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,9 @@ type reading struct {
 	bytes  int64 // of the JSON files
 	// results are the check_results of evidence.json as they were parsed.
 	results []strictjson.Value
+	// blobs are the files of the blobs' folder, by the hex of their digest, each
+	// with its size: those that the evidence names, and those that it does not.
+	blobs map[string]int64
 }
 
 // open checks everything but the bytes of the blobs. The order matters: the
@@ -59,7 +63,7 @@ func open(dir string) (*reading, error) {
 		return r, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
 	}
 	for _, check := range []func() error{
-		r.readAttestation, r.readEvidence, r.readContract, r.checkTogether, r.checkResults, r.checkVerdict, r.takeInventory,
+		r.readAttestation, r.readEvidence, r.readContract, r.checkTogether, r.checkMembers, r.checkResults, r.checkVerdict, r.takeInventory,
 	} {
 		if err := check(); err != nil {
 			return r, err
@@ -253,37 +257,11 @@ func (r *reading) checkTogether() error {
 			return r.refuse(fault.AttestationMismatch, evidenceName, "and attestation.json differ in %s", c.what)
 		}
 	}
+	if !e.consistent() {
+		return r.refuse(fault.AttestationMismatch, evidenceName, "states a run_id and a created_at of two moments")
+	}
 	if e.ContractID != r.sealed.Contract.Contract.ID {
 		return r.refuse(fault.AttestationMismatch, evidenceName, "and contract.json differ in contract_id")
-	}
-	return nil
-}
-
-// checkResults compares the results with the contract's checks and with their
-// own output digests.
-func (r *reading) checkResults() error {
-	checks := map[string]contract.Check{}
-	for _, k := range r.sealed.Contract.Contract.Checks {
-		checks[k.ID] = k
-	}
-	seen := map[string]bool{}
-	results := r.sealed.Evidence.CheckResults
-	for i := range results {
-		res := &results[i]
-		k, known := checks[res.CheckID]
-		switch {
-		case seen[res.CheckID]:
-			return r.refuse(fault.AttestationMismatch, evidenceName, "holds two results of check %s", res.CheckID)
-		case res.Proposed && (known || res.Required):
-			return r.refuse(fault.AttestationMismatch, evidenceName, "calls check %s proposed, which the contract decides", res.CheckID)
-		case !res.Proposed && (!known || k.Type != res.Type || k.Required != res.Required):
-			return r.refuse(fault.AttestationMismatch, evidenceName, "holds a result of check %s that contract.json does not have like that", res.CheckID)
-		}
-		seen[res.CheckID] = true
-		v := &r.results[i]
-		if d := outputDigest(v.Get("status"), v.Get("expected"), v.Get("observed"), v.Get("summary"), v.Get("error")); d.String() != res.OutputDigest {
-			return r.refuse(fault.AttestationMismatch, evidenceName, "states another output_digest for check %s than its result has", res.CheckID)
-		}
 	}
 	return nil
 }
@@ -314,20 +292,13 @@ func (r *reading) refs() (map[string]int64, error) {
 		out[d.Hex()] = size
 		return nil
 	}
+	// The artifacts are those of the results: see checkDerived.
 	e := &r.sealed.Evidence
 	for i := range e.CheckResults {
 		for _, ref := range e.CheckResults[i].EvidenceRefs {
 			if err := add(ref.Digest, ref.Bytes); err != nil {
 				return nil, err
 			}
-		}
-	}
-	for _, a := range e.Artifacts {
-		if err := add(a.Digest, a.Bytes); err != nil {
-			return nil, err
-		}
-		if d, err := strictjson.ParseDigest(a.Digest); err != nil || a.Path != blobPath(d) {
-			return nil, r.refuse(fault.AttestationMismatch, evidenceName, "names an artifact at %q that lies elsewhere", a.Path)
 		}
 	}
 	return out, nil
@@ -345,6 +316,7 @@ func (r *reading) takeInventory() error {
 			return r.refuse(fault.BlobTampered, filepath.ToSlash(dir), "is no folder")
 		}
 	}
+	r.blobs = maps.Clone(refs)
 	// Sizes are compared before anything is read, so a blob that was blown up
 	// costs nothing.
 	for hex, size := range refs {
@@ -363,9 +335,12 @@ func (r *reading) takeInventory() error {
 	return r.findUnknown(refs)
 }
 
+// findUnknown lists what belongs to no part of a bundle. Below blobs nothing
+// may lie but blobs: one that the evidence does not name is listed, and
+// digested with the others.
 func (r *reading) findUnknown(refs map[string]int64) error {
 	r.sealed.Unknown = []string{}
-	entries := 0
+	entries, stray := 0, int64(0)
 	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -386,10 +361,22 @@ func (r *reading) findUnknown(refs map[string]int64) error {
 		case d.Type().IsRegular() && (name == contractName || name == evidenceName || name == attestationName):
 			return nil
 		}
-		if hex, ok := strings.CutPrefix(name, blobsName+"/"+algorithmName+"/"); ok {
+		if strings.HasPrefix(name, blobsName+"/") {
+			hex := strings.TrimPrefix(name, blobsName+"/"+algorithmName+"/")
 			if _, known := refs[hex]; known {
 				return nil
 			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			if digest, err := strictjson.ParseDigest(hex); err != nil || blobPath(digest) != name || !info.Mode().IsRegular() {
+				return r.refuse(fault.BlobTampered, blobsName, "holds a name that is no blob's")
+			}
+			if stray += info.Size(); stray > maxStray {
+				return r.refuse(fault.BlobTampered, blobsName, "holds more than %d bytes that evidence.json does not name", maxStray)
+			}
+			r.blobs[hex] = info.Size()
 		}
 		if len(r.sealed.Unknown) < maxUnknown {
 			r.sealed.Unknown = append(r.sealed.Unknown, name)
@@ -399,21 +386,18 @@ func (r *reading) findUnknown(refs map[string]int64) error {
 		}
 		return nil
 	})
-	if err != nil {
+	var refused *fault.Error
+	if err != nil && !errors.As(err, &refused) {
 		return r.refuse(fault.AttestationInvalid, "the folder", "%v", plain(err))
 	}
-	return nil
+	return err
 }
 
-// checkBlobs digests every blob that the evidence names.
+// checkBlobs digests every blob that is there.
 func (r *reading) checkBlobs() error {
-	refs, err := r.refs()
-	if err != nil {
-		return err
-	}
-	for hex := range refs {
+	for hex, size := range r.blobs {
 		part := blobsName + "/" + algorithmName + "/" + hex
-		if err := checkBlob(filepath.Join(r.dir, filepath.FromSlash(part)), hex, refs[hex]); err != nil {
+		if err := checkBlob(filepath.Join(r.dir, filepath.FromSlash(part)), hex, size); err != nil {
 			return r.refuse(fault.BlobTampered, part, "%v", err)
 		}
 	}

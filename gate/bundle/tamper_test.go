@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -180,7 +181,10 @@ func TestResealedEvidenceMustStillAgree(t *testing.T) {
 		{"outcome", func(e *strictjson.Value) { e.Set("outcome", strictjson.Str("pass")) }, fault.AttestationMismatch},
 		{"assurance", func(e *strictjson.Value) { e.Set("assurance", strictjson.Str("remote_attested")) }, fault.AttestationMismatch},
 		{"status", func(e *strictjson.Value) { setStatus(result(e, 0)) }, fault.AttestationMismatch},
-		{"incomplete", func(e *strictjson.Value) { e.Get("isolation").Set("complete", strictjson.Boolean(false)) }, fault.AttestationMismatch},
+		{"incomplete", func(e *strictjson.Value) {
+			e.Get("isolation").Set("complete", strictjson.Boolean(false))
+			e.Get("isolation").Set("failure", strictjson.Str("died"))
+		}, fault.AttestationMismatch},
 		{"a result less", func(e *strictjson.Value) {
 			list := e.Get("check_results")
 			list.Items = list.Items[1:]
@@ -202,8 +206,44 @@ func TestResealedEvidenceMustStillAgree(t *testing.T) {
 		{"a member less", func(e *strictjson.Value) { *e = e.Without("cost") }, fault.AttestationInvalid},
 		{"another version", func(e *strictjson.Value) { e.Set("schema_version", strictjson.Num("2")) }, fault.AttestationInvalid},
 		{"another blob", func(e *strictjson.Value) {
-			result(e, 1).Get("evidence_refs").Items[0].Set("digest", strictjson.Str(strictjson.Sum([]byte("z")).String()))
+			d := strictjson.Sum([]byte("z"))
+			result(e, 1).Get("evidence_refs").Items[0].Set("digest", strictjson.Str(d.String()))
+			e.Get("artifacts").Items[0].Set("digest", strictjson.Str(d.String()))
+			e.Get("artifacts").Items[0].Set("path", strictjson.Str(blobPath(d)))
 		}, fault.BlobTampered},
+		{"a blob that is no artifact", func(e *strictjson.Value) { e.Get("artifacts").Items = e.Get("artifacts").Items[1:] }, fault.AttestationMismatch},
+		{"a result of an advisory check less", func(e *strictjson.Value) {
+			list := e.Get("check_results")
+			list.Items = list.Items[:2]
+		}, fault.AttestationMismatch},
+		{"another order", func(e *strictjson.Value) { slices.Reverse(e.Get("check_results").Items) }, fault.AttestationMismatch},
+		{"a proposed check first", func(e *strictjson.Value) {
+			list := e.Get("check_results")
+			p := list.Items[2].Without()
+			p.Set("check_id", strictjson.Str("p"))
+			p.Set("proposed", strictjson.Boolean(true))
+			list.Items = slices.Insert(list.Items, 0, p)
+			e.Get("policy_snapshot").Set("proposed_checks", strictjson.Arr(strictjson.Str("p")))
+		}, fault.AttestationMismatch},
+		{"a proposed check that is not told", func(e *strictjson.Value) {
+			list := e.Get("check_results")
+			p := list.Items[2].Without()
+			p.Set("check_id", strictjson.Str("p"))
+			p.Set("proposed", strictjson.Boolean(true))
+			list.Items = append(list.Items, p)
+		}, fault.AttestationMismatch},
+		{"another input digest", func(e *strictjson.Value) { result(e, 0).Set("input_digest", *result(e, 1).Get("input_digest")) }, fault.AttestationMismatch},
+		{"more origins", func(e *strictjson.Value) {
+			e.Get("policy_snapshot").Set("allowed_origins", strictjson.Arr(strictjson.Str("https://a.example")))
+		}, fault.AttestationMismatch},
+		{"more assurance required", func(e *strictjson.Value) {
+			e.Get("policy_snapshot").Set("required_assurance", strictjson.Str("isolated_local"))
+		}, fault.AttestationMismatch},
+		{"a tool more", func(e *strictjson.Value) { e.Set("tools", strictjson.Arr()) }, fault.AttestationMismatch},
+		{"another moment", func(e *strictjson.Value) {
+			e.Set("run_id", strictjson.Str("vr_20260101T000000_0123456789ab"))
+			*e.Get("created_at") = strictjson.Str("2026-01-01T00:00:01.000000Z")
+		}, fault.AttestationMismatch},
 		{"a blob out of the folder", func(e *strictjson.Value) {
 			e.Get("artifacts").Items[0].Set("path", strictjson.Str("../../../etc/passwd"))
 		}, fault.AttestationMismatch},
@@ -218,6 +258,63 @@ func TestResealedEvidenceMustStillAgree(t *testing.T) {
 		reseal(t, dir, c.change)
 		if _, err := Read(dir); codeOf(err) != c.want {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestImpossibleMembers writes into resealed evidence what no gate writes.
+func TestImpossibleMembers(t *testing.T) {
+	original := write(t, t.TempDir(), content(t))
+	subject := func(name, digest, bytes string) strictjson.Value {
+		return strictjson.Obj(strictjson.Member{Name: "name", Value: strictjson.Str(name)}, strictjson.Member{Name: "digest", Value: strictjson.Str(digest)},
+			strictjson.Member{Name: "bytes", Value: strictjson.Num(bytes)})
+	}
+	sum := strictjson.Sum(nil)
+	good := subject("a", sum.String(), "1")
+	for name, bad := range map[string][]strictjson.Value{
+		"/started_at":                       {strictjson.Str(""), strictjson.Str("yesterday"), strictjson.Str("2026-01-01T00:00:00Z"), strictjson.Str("2026-01-01T00:00:00.000000+01:00")},
+		"/ended_at":                         {strictjson.Str("x")},
+		"/source_revision":                  {strictjson.Str(""), strictjson.Str("main"), strictjson.Str(strings.Repeat("AB", 20))},
+		"/content_digest":                   {strictjson.Str(""), strictjson.Str("x"), strictjson.Str(sum.Hex()), strictjson.Str("sha256:" + strings.ToUpper(sum.Hex()))},
+		"/capture_digest":                   {strictjson.Str("x")},
+		"/method":                           {strictjson.Str("model")},
+		"/verifier/digest":                  {strictjson.Str(""), strictjson.Str("x")},
+		"/cost/wall_seconds":                {strictjson.Num("-1")},
+		"/cost/requests":                    {strictjson.Num("-1")},
+		"/subjects":                         {strictjson.Arr(good, good), strictjson.Arr(subject("", sum.String(), "1")), strictjson.Arr(subject("a", "x", "1")), strictjson.Arr(subject("a", sum.String(), "-1"))},
+		"/advisory_findings":                {strictjson.Arr(strictjson.Str("x"))},
+		"/exceptions":                       {strictjson.Arr(strictjson.Str("x"))},
+		"/isolation/failure":                {strictjson.Str("died")},
+		"/isolation/profiles":               {strictjson.Arr()},
+		"/isolation/profiles/0/profile":     {strictjson.Str("none")},
+		"/check_results/0/status":           {strictjson.Str("ok")},
+		"/check_results/0/passed":           {strictjson.Boolean(false), strictjson.Value{}},
+		"/check_results/2/passed":           {strictjson.Boolean(true), strictjson.Value{}},
+		"/check_results/0/started_at":       {strictjson.Str("x")},
+		"/check_results/0/ended_at":         {strictjson.Str("x")},
+		"/check_results/0/duration_seconds": {strictjson.Num("-0.5")},
+		"/check_results/0/input_digest":     {strictjson.Str("x")},
+		"/check_results/0/method":           {strictjson.Str("human")},
+	} {
+		pointer, err := strictjson.ParsePointer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, value := range bad {
+			dir := filepath.Join(t.TempDir(), filepath.Base(original))
+			if err := os.CopyFS(dir, os.DirFS(original)); err != nil {
+				t.Fatal(err)
+			}
+			reseal(t, dir, func(e *strictjson.Value) {
+				at, _, why := pointer.Find(e)
+				if why != "" {
+					t.Fatalf("%s: %s", name, why)
+				}
+				*at = value
+			})
+			if _, err := Read(dir); codeOf(err) != fault.AttestationInvalid {
+				t.Errorf("%s = %s: %v", name, strictjson.Canonical(&value), err)
+			}
 		}
 	}
 }
@@ -366,6 +463,39 @@ func TestUnknownFilesAreTold(t *testing.T) {
 	}
 	if got := strings.Join(s.Unknown, " "); got != stray+" deep note.txt" {
 		t.Errorf("unknown: %s", got)
+	}
+}
+
+// TestOnlyBlobsLieBelowBlobs: what is there counts as evidence to whoever looks.
+func TestOnlyBlobsLieBelowBlobs(t *testing.T) {
+	original := write(t, t.TempDir(), content(t))
+	sum := strictjson.Sum([]byte("stray"))
+	file := func(data string) func(string) error {
+		return func(path string) error { return os.WriteFile(path, []byte(data), 0o644) }
+	}
+	for name, make := range map[string]func(path string) error{
+		"blobs/note":                                 file("x"),
+		"blobs/sha256/note":                          file("x"),
+		"blobs/sha256/" + sum.Hex():                  file("other bytes"),
+		"blobs/sha256/" + strings.ToUpper(sum.Hex()): file("stray"),
+		"blobs/" + sum.Hex():                         file("stray"),
+		"blobs/sha256/folder":                        func(path string) error { return os.Mkdir(path, 0o755) },
+		"blobs/md5":                                  func(path string) error { return os.Mkdir(path, 0o755) },
+		"blobs/sha256/fifo":                          func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"blobs/sha256/" + strings.Repeat("0", 64): func(path string) error {
+			if err := os.WriteFile(path, nil, 0o644); err != nil {
+				return err
+			}
+			return os.Truncate(path, 1<<40)
+		},
+	} {
+		dir := copyBundle(t, original)
+		if err := make(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); codeOf(err) != fault.BlobTampered {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

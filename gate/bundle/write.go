@@ -236,7 +236,7 @@ func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error
 		Verdict: j.Verdict, Outcome: j.Outcome, Assurance: j.Assurance,
 		Limitations:    RedactLines(slices.Concat(c.Limitations, redactions)),
 		PolicySnapshot: policyOf(k, c.Roots, results), Isolation: c.Isolation, Verifier: c.Verifier,
-		Method: "deterministic", Tools: toolsOf(results), Cost: c.Cost, Exceptions: []strictjson.Value{},
+		Method: deterministic, Tools: toolsOf(results), Cost: c.Cost, Exceptions: []strictjson.Value{},
 	}
 	e.Isolation.Profiles = []record.Isolation{}
 	for _, i := range c.Isolation.Profiles {

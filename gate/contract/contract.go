@@ -54,6 +54,12 @@ type Check struct {
 	Retry          *Retry           `json:"retry" since:"2" doc:"Try again until it passes."`
 }
 
+// Input is the digest of what a check is asked: its type and its params.
+func (k *Check) Input() strictjson.Digest {
+	input := strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str(k.Type)}, strictjson.Member{Name: "params", Value: k.Params})
+	return strictjson.DigestOf(&input)
+}
+
 // Retry says how often a check is tried.
 type Retry struct {
 	Attempts        int     `json:"attempts" need:"yes" doc:"1 to 10 tries in all."`

@@ -138,8 +138,7 @@ func bindCheck(k *contract.Check, n strictjson.Node, types Types) Step {
 	if k.Retry != nil {
 		s.Retry = *k.Retry
 	}
-	input := strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str(k.Type)}, strictjson.Member{Name: "params", Value: k.Params})
-	s.Input = strictjson.DigestOf(&input)
+	s.Input = k.Input()
 	if n.Kind != strictjson.Object || n.Value.Get("type") == nil {
 		return s
 	}
