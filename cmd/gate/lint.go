@@ -54,19 +54,17 @@ only end inconclusive on this machine, and do not change the exit status.`,
 	return cmd
 }
 
-// lintDocument writes what lint found. With problems it is a refusal as well,
-// so that a program that knows refusals understands it.
+// lintDocument writes what lint found. With problems it is a refusal like that
+// of freeze and run, so that a program that knows one understands it.
 func (c *cli) lintDocument(found gate.Lint) error {
 	if len(found.Problems) == 0 {
 		return c.document(found)
 	}
 	first := found.Problems[0]
 	f := fault.New(fault.ContractInvalid, first.Fix, "%s: %s", found.File, amount(len(found.Problems), "problem")).
-		With("file", found.File).With("line", first.Line).With("column", first.Column)
-	return c.document(struct {
-		refusal
-		gate.Lint
-	}{refusalOf(f), found})
+		With("file", found.File).With("line", first.Line).With("column", first.Column).
+		With("frozen", found.Frozen).With("problems", found.Problems).With("warnings", found.Warnings)
+	return c.document(refusalOf(f))
 }
 
 func (c *cli) lintText(found gate.Lint) error {
