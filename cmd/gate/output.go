@@ -27,16 +27,19 @@ func refusalOf(f *fault.Error) refusal {
 }
 
 // refuse tells an error and gives the exit status: one document on stdout, or
-// three lines on stderr.
+// three lines on stderr. A document that could not be written is told there too.
 func (c *cli) refuse(err error) int {
 	f := fault.As(err)
+	unread := false
 	if c.format == formatJSON {
-		err = c.document(refusalOf(f))
-	} else {
-		s := c.style(c.err)
-		err = c.say(c.err, "%s\n%s\n%s\n", s.Refusal(string(f.Code)), s.Line("  ", f.Message), s.Line("  fix: ", f.Fix))
+		if err = c.document(refusalOf(f)); err == nil {
+			return statusOfFault(f.Code)
+		}
+		f, unread = fault.As(err), true
 	}
-	if err != nil {
+	s := c.style(c.err)
+	err = c.say(c.err, "%s\n%s\n%s\n", s.Refusal(string(f.Code)), s.Line("  ", f.Message), s.Line("  fix: ", f.Fix))
+	if err != nil || unread {
 		return statusBroken
 	}
 	return statusOfFault(f.Code)
