@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -41,8 +42,11 @@ The folder is never guessed: without --dir nothing is judged.`,
 	f.BoolVar(&r.InProcess, "in-process", false, "run reading checks in this process: a weaker assurance")
 	f.StringVar(&sign, "sign", "none", "`MODE` of signing; this build has none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if sign != "none" {
-			return fault.New(fault.Usage, "Leave --sign out, or use a build that signs.", "--sign cannot be %q in this build", sign)
+		switch {
+		case slices.Contains(laterModes, sign):
+			return unavailable("--sign " + sign)
+		case sign != "none":
+			return fault.New(fault.Usage, "Leave --sign out.", "--sign cannot be %q", sign)
 		}
 		r.Contract, r.Env = args[0], c.env
 		return c.judge(cmd.Context(), r)

@@ -106,6 +106,7 @@ isolated process, gives one verdict, and writes evidence that anyone can re-chec
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return c.checkFormat(cmd) }
 	root.AddCommand(c.initCommand(), c.lintCommand(), c.freezeCommand(), c.reviseCommand(), c.runCommand(), c.showCommand(),
 		c.listCommand(), c.checksCommand(), c.assuranceCommand(), c.versionCommand())
+	onlyOnce(root)
 	return root
 }
 
@@ -165,9 +166,14 @@ func flagFault(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			return fault.New(fault.Usage, help, "%s has no flag -%s", cmd.CommandPath(), given).Because(err)
 		}
+		if slices.Contains(laterFlags, given) {
+			return unavailable("--" + given).Because(err)
+		}
 		return fault.New(fault.Usage, strictjson.Nearest("--"+given, names), "%s has no flag --%s", cmd.CommandPath(), given).Because(err)
 	case errors.As(err, &missing):
 		return fault.New(fault.Usage, help, "--%s needs a value", missing.GetFlag().Name).Because(err)
+	case errors.Is(err, errTwice) && errors.As(err, &invalid):
+		return fault.New(fault.Usage, "Give it once.", "--%s is given twice", invalid.GetFlag().Name).Because(err)
 	case errors.As(err, &invalid):
 		return fault.New(fault.Usage, help, "--%s cannot be %q", invalid.GetFlag().Name, invalid.GetValue()).Because(err)
 	}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/verdictgate/verdictgate/gate/fault"
+)
+
+// laterFlags are flags of the gate's interface that this build does not have.
+// Whoever passes one relies on it; a guess at another flag would mislead.
+var laterFlags = []string{"advisory", "frames", "identity", "issuer", "keep", "key", "no-pixels", "policy", "session", "transcript"}
+
+// laterModes are the ways of signing that this build does not have.
+var laterModes = []string{"key", "keyless"}
+
+// unavailable refuses what another build of the gate has.
+func unavailable(what string) *fault.Error {
+	return fault.New(fault.Usage, "Leave it out, or use a build that has it.", "%s is not available in this build", what)
+}
+
+var errTwice = errors.New("given twice")
+
+// once is the value of a flag that may be given once. Of two values one would
+// be ignored in silence: the folder that was judged must not depend on which.
+type once struct {
+	pflag.Value
+	given bool
+}
+
+func (o *once) Set(s string) error {
+	if o.given {
+		return errTwice
+	}
+	o.given = true
+	return o.Value.Set(s)
+}
+
+// onlyOnce makes every flag below a command one that may be given once, but for
+// lists.
+func onlyOnce(cmd *cobra.Command) {
+	wrap := func(f *pflag.Flag) {
+		if _, list := f.Value.(pflag.SliceValue); !list {
+			f.Value = &once{Value: f.Value}
+		}
+	}
+	cmd.PersistentFlags().VisitAll(wrap)
+	cmd.LocalNonPersistentFlags().VisitAll(wrap)
+	for _, sub := range cmd.Commands() {
+		onlyOnce(sub)
+	}
+}
