@@ -12,9 +12,8 @@ import (
 func main() {
 	ctx := context.Background()
 	args, front := carry.Arrive(os.Args)
-	worker.KeepDescriptors()
 	if status, ok := worker.Main(ctx, checks.All(), args); ok {
-		os.Exit(status) // this process is a worker of another gate
+		os.Exit(status) // a worker of another gate, or the init of a container
 	}
 	os.Exit(run(ctx, args[1:], os.Getenv, streams{os.Stdout, os.Stderr, front}))
 }

@@ -38,15 +38,21 @@ const (
 // decides anything by it: what counts is the stream.
 const exitBroken = 70
 
-// Main is the whole life of a worker process. It returns false at once in
-// every other process: call it before anything else.
-func Main(ctx context.Context, types []check.Type, args []string) (status int, isWorker bool) {
+// Main is the whole life of a process that is not the gate itself: a worker, or
+// the first process of a container, which runs the gate as its child. It
+// returns false in every other process: call it before anything else. What
+// this process was started with beside its standard streams is closed to what
+// it will start.
+func Main(ctx context.Context, types []check.Type, args []string) (status int, notGate bool) {
+	keepDescriptors()
+	if status, ok := asInit(args); ok {
+		return status, true
+	}
 	if len(args) < 2 || args[0] != argv0 {
 		return 0, false
 	}
 	// The first thing of all: what this process holds is nobody's business.
 	hidden := hideProcess()
-	KeepDescriptors()
 	switch role := args[1]; role {
 	case roleKeeper:
 		return keep(args[2:]), true
@@ -67,10 +73,10 @@ func Main(ctx context.Context, types []check.Type, args []string) (status int, i
 	}
 }
 
-// KeepDescriptors keeps what this process was started with from what it starts:
+// keepDescriptors keeps what this process was started with from what it starts:
 // the streams to the gate, and whatever the gate itself was started with. A
 // command that held the stream of answers could write its own.
-func KeepDescriptors() {
+func keepDescriptors() {
 	if unix.CloseRange(fdOrders, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Init is for a program that may be a container's entrypoint. The first
+// asInit is for a program that may be a container's entrypoint. The first
 // process of a container becomes the parent of every orphan in it, and the
 // orphans that nobody waits for stay as zombies; the kernel also does not end
 // it by a signal that it has no handler for. A process that starts others and
@@ -17,7 +17,7 @@ import (
 // work is done by a child, and this process is nothing but its init: it passes
 // signals on, waits for everything, and gives the child's status. It returns
 // false at once in every process that is not the first.
-func Init(args []string) (status int, isInit bool) {
+func asInit(args []string) (status int, isInit bool) {
 	if os.Getpid() != 1 {
 		return 0, false
 	}

@@ -101,7 +101,7 @@ func TestSupervise(t *testing.T) {
 	}); got != 9 {
 		t.Errorf("told to end, it ends with %d", got)
 	}
-	if _, is := Init(os.Args); is {
+	if _, is := asInit(os.Args); is {
 		t.Error("this test is no first process")
 	}
 }
