@@ -27,9 +27,13 @@ func (c *cli) runCommand() *cobra.Command {
 process, gives one verdict, and writes an evidence bundle to the data folder. The exit
 status is the verdict's; gate --help lists them.
 
+The contract may come through a pipe, from where the change cannot reach it; it must
+end within 30 seconds.
+
 The folder is never guessed: without --dir nothing is judged.`,
 		Example: `  gate run contract.json --dir .
   gate run contract.json --dir . --format json | jq -r .verdict
+  gate run <(git show main:contract.json) --dir .
   gate run contract.json --dir src --root testdata --subject dist/shop.tar.gz`,
 		Args: arguments("CONTRACT"),
 	}

@@ -109,6 +109,12 @@ func TestTheLeanProgramIsTheWholeGate(t *testing.T) {
 		}
 		call(0, "show", said.RunID, "--data-dir", data)
 	}
+	// A pipe can be read once, and here two programs need what it gives.
+	piped := exec.Command("sh", "-c", `cat frozen.json | "$1" run /dev/stdin --dir ws --data-dir data`, "sh", lean)
+	piped.Dir = top
+	if out, err := piped.CombinedOutput(); err != nil || !strings.Contains(string(out), "VERIFIED") {
+		t.Errorf("a contract from a pipe: %v\n%s", err, out)
+	}
 	if out := call(0, "checks"); !strings.Contains(out, "json_schema") {
 		t.Errorf("checks does not list the carried types:\n%s", out)
 	}

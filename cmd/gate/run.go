@@ -27,8 +27,8 @@ import (
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
-// streams are where an invocation writes. Nothing is ever read from a
-// standard input: a gate that waits for one would hang a pipeline.
+// streams are where an invocation writes. Standard input is read only when a
+// contract is named /dev/stdin: a gate that waits for it would hang a pipeline.
 type streams struct {
 	out, err io.Writer
 	front    *os.File // the lean program that carries this one, if any

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
@@ -18,17 +19,27 @@ type File struct {
 	Report   *strictjson.Report
 }
 
-// Load reads a contract from a file of at most the contract limit.
+// pipeWait is how long a pipe may take to give a contract. What writes it is a
+// command that reads a file or a commit, and done at once; a FIFO that nobody
+// writes to must not hold up a pipeline.
+const pipeWait = 30 * time.Second
+
+// Load reads a contract from a file of at most the contract limit, or from a
+// pipe: `gate run <(git show main:contract.json)` takes it from where a change
+// cannot reach it.
 func Load(name string) (*File, error) {
 	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
-	}
-	if err == nil && info.Size() > strictjson.ContractLimits.Bytes {
-		err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), strictjson.ContractLimits.Bytes)
-	}
+	most := strictjson.ContractLimits.Bytes
 	var data []byte
-	if err == nil {
+	switch {
+	case err != nil:
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		data, err = readPipe(name, most, pipeWait)
+	case !info.Mode().IsRegular():
+		err = errors.New("it is no regular file and no pipe")
+	case info.Size() > most:
+		err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), most)
+	default:
 		data, err = os.ReadFile(name)
 	}
 	if err != nil {
