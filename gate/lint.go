@@ -60,14 +60,33 @@ func (g Gate) warn(f *contract.File, p *plan.Plan) []contract.Problem {
 		at(fmt.Sprintf("required_assurance %q is more than this build can give, so a run will be refused", r), "")
 	}
 	for _, step := range p.Steps {
+		check := &f.Doc.Root.Get("checks").Items[step.Index]
+		of := func(message, fix string) {
+			out = append(out, f.At(check, fmt.Sprintf("/checks/%d", step.Index), fmt.Sprintf("check %q: %s", step.ID, message), fix))
+		}
 		for _, tool := range step.Tools {
 			if !onPath(tool) {
-				out = append(out, f.At(&f.Doc.Root.Get("checks").Items[step.Index], fmt.Sprintf("/checks/%d", step.Index),
-					fmt.Sprintf("check %q can only end inconclusive on this machine: there is no program %q on PATH", step.ID, tool), "Install it, or run the contract where it is."))
+				of(fmt.Sprintf("a run on this machine can only end inconclusive: there is no program %q on PATH", tool), "Install it, or run the contract where it is.")
 			}
+		}
+		for _, warning := range step.Warnings {
+			of(warning, "")
+		}
+		if id := twice(f.Contract.Checks[step.Index].DependsOn); id != "" {
+			of(fmt.Sprintf("depends_on names %q twice, which says no more than once", id), "Remove one of them.")
 		}
 	}
 	return out
+}
+
+// twice gives the first id that a list names again.
+func twice(ids []string) string {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return id
+		}
+	}
+	return ""
 }
 
 func sorted(ps []contract.Problem) []contract.Problem {

@@ -33,29 +33,102 @@ func Type() check.Type { return check.Define("directory_manifest", check.DocText
 
 // Params are the parameters of a check.
 type Params struct {
-	Path            check.Path                   `json:"path" need:"yes" doc:"folder, relative to the workspace or absolute"`
-	ExpectedFiles   []string                     `json:"expected_files" need:"yes" doc:"files that must be there, relative to the folder"`
-	Exact           bool                         `json:"exact" default:"true" doc:"whether nothing else may be there"`
-	ExpectedDigests map[string]strictjson.Digest `json:"expected_digests" since:"2" doc:"SHA-256 of files that must be there, by path"`
+	Path            check.Path `json:"path" need:"yes" doc:"folder, relative to the workspace or absolute"`
+	ExpectedFiles   names      `json:"expected_files" need:"yes" doc:"files that must be there, relative to the folder"`
+	Exact           bool       `json:"exact" default:"true" doc:"whether nothing else may be there"`
+	ExpectedDigests digests    `json:"expected_digests" since:"2" doc:"SHA-256 of files that must be there, by path"`
 }
 
-// Validate refuses names that no file below a folder can have.
-func (p *Params) Validate(n strictjson.Node) {
-	files := n.Member("expected_files")
-	seen := make(map[string]int, len(p.ExpectedFiles))
-	for i, name := range p.ExpectedFiles {
-		at := files.Item(i)
-		if first, twice := seen[name]; twice {
+// names is a parameter that lists files of a folder, each once.
+type names []string
+
+// DecodeStrict refuses names that no file below a folder can have.
+func (f *names) DecodeStrict(n strictjson.Node) {
+	if !n.Is(strictjson.Array, `"expected_files"`) {
+		return
+	}
+	seen := make(map[string]int, len(n.Items))
+	for i := range n.Items {
+		at := n.Item(i)
+		if !at.Is(strictjson.String, `an element of "expected_files"`) {
+			continue
+		}
+		if first, twice := seen[at.Text]; twice {
 			at.Problemf("Remove one of them.", "expected_files[%d] is the same as expected_files[%d]", i, first)
 			continue
 		}
-		seen[name] = i
-		validName(at, fmt.Sprintf("expected_files[%d]", i), name)
+		seen[at.Text] = i
+		validName(at, fmt.Sprintf("expected_files[%d]", i), at.Text)
+		*f = append(*f, at.Text)
 	}
-	digests := n.Member("expected_digests")
-	for _, name := range slices.Sorted(maps.Keys(p.ExpectedDigests)) {
-		validName(digests.Member(name), "a name in expected_digests", name)
+}
+
+// JSONSchema describes the list.
+func (names) JSONSchema() strictjson.Value {
+	name := nameSchema()
+	name.Members = slices.Insert(name.Members, 0, strictjson.Member{Name: "type", Value: strictjson.Str("string")})
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("array")},
+		strictjson.Member{Name: "items", Value: name},
+		strictjson.Member{Name: "uniqueItems", Value: strictjson.Boolean(true)})
+}
+
+// digests is a parameter that gives files of a folder with their SHA-256.
+type digests map[string]strictjson.Digest
+
+// DecodeStrict refuses names that no file below a folder can have.
+func (d *digests) DecodeStrict(n strictjson.Node) {
+	if !n.Is(strictjson.Object, `"expected_digests"`) {
+		return
 	}
+	*d = make(digests, len(n.Members))
+	for i := range n.Members {
+		at, name := n.MemberAt(i), n.Members[i].Name
+		validName(at, "a name in expected_digests", name)
+		if !at.Is(strictjson.String, "the digest of "+check.Quote(name)) {
+			continue
+		}
+		digest, err := strictjson.ParseDigest(at.Text)
+		if err != nil {
+			at.Problemf("", "the digest of %s: %v", check.Quote(name), err)
+		}
+		(*d)[name] = digest
+	}
+}
+
+// JSONSchema describes the object.
+func (digests) JSONSchema() strictjson.Value {
+	return strictjson.Obj(strictjson.Member{Name: "type", Value: strictjson.Str("object")},
+		strictjson.Member{Name: "propertyNames", Value: nameSchema()},
+		strictjson.Member{Name: "additionalProperties", Value: strictjson.DigestSchema()})
+}
+
+// nameSchema describes what [validName] takes.
+func nameSchema() strictjson.Value {
+	upwards := strictjson.Obj(strictjson.Member{Name: "pattern", Value: strictjson.Str(`(^|/)\.\.?(/|$)`)})
+	return strictjson.Obj(strictjson.Member{Name: "pattern", Value: strictjson.Str(`^[^/\x00]+(/[^/\x00]+)*$`)},
+		strictjson.Member{Name: "not", Value: upwards})
+}
+
+// Warnings names files that cannot be there together: what lies in a folder of
+// another file's name.
+func (p *Params) Warnings() []string {
+	files := map[string]bool{}
+	for _, name := range p.ExpectedFiles {
+		files[name] = true
+	}
+	for name := range p.ExpectedDigests {
+		files[name] = true
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+			if files[folder] {
+				out = append(out, fmt.Sprintf("a run can only fail: %s is expected as a file, and %s in a folder of that name", check.Quote(folder), check.Quote(name)))
+				break
+			}
+		}
+	}
+	return out
 }
 
 // validName reports a name that could never be found, because no listing
@@ -119,6 +192,11 @@ type unknown struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 	code fault.Code
+	// decides says that it could change the answer: a link that leaves the
+	// roots may be whatever it likes, and bytes must be read to be compared; but
+	// what lies in a folder matters only if it is expected, or nothing else may
+	// be there.
+	decides bool
 }
 
 func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
@@ -148,6 +226,14 @@ func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	}
 	o := c.outcome().Expecting(expecting).Observing(c.seen())
 	o.Findings = c.findings()
+	if o.Status == record.Pass && len(c.unknown) > 0 {
+		u := c.unknown[0]
+		more := ""
+		if n := len(c.unknown) - 1; n > 0 {
+			more = fmt.Sprintf(" (and %d more)", n)
+		}
+		o.Limitations = append(o.Limitations, fmt.Sprintf("%s %s%s; whether other files lie there does not decide", check.Quote(u.Path), u.Why, more))
+	}
 	return o
 }
 
@@ -165,15 +251,15 @@ type comparison struct {
 
 // sort puts every name in its place: there, missing, unexpected or unknown.
 func (c *comparison) sort(entries []check.Entry) {
-	undecided := map[string]bool{} // names and folders that nothing is known about
+	undecided := map[string]int{} // names and folders that nothing is known about, in c.unknown
 	for _, e := range entries {
 		if e.Leaves || e.Unread != "" {
-			undecided[e.Path] = true
-			code := fault.TargetUnreadable
+			undecided[e.Path] = len(c.unknown)
+			u := unknown{e.Path, e.Unread, fault.TargetUnreadable, c.params.Exact}
 			if e.Leaves {
-				code = fault.CheckRefused
+				u.code, u.decides = fault.CheckRefused, true
 			}
-			c.unknown = append(c.unknown, unknown{e.Path, e.Unread, code})
+			c.unknown = append(c.unknown, u)
 			continue
 		}
 		_, want := c.expected[e.Path]
@@ -189,25 +275,30 @@ func (c *comparison) sort(entries []check.Entry) {
 		c.unexpected = append(c.unexpected, e.Path)
 	}
 	for name, there := range c.expected {
-		if !there && !covered(name, undecided) {
+		if there {
+			continue
+		}
+		if by := covered(name, undecided); by != "" {
+			c.unknown[undecided[by]].decides = true
+		} else {
 			c.missing = append(c.missing, name)
 		}
 	}
 	slices.Sort(c.missing)
 }
 
-// covered says whether a name, or a folder that it lies in, is undecided.
-func covered(name string, undecided map[string]bool) bool {
+// covered gives the name, or the folder that it lies in, which is undecided; ""
+// when none is.
+func covered(name string, undecided map[string]int) string {
 	if len(undecided) == 0 {
-		return false
+		return ""
 	}
-	for name != "." {
-		if undecided[name] {
-			return true
+	for ; name != "."; name = path.Dir(name) {
+		if _, is := undecided[name]; is {
+			return name
 		}
-		name = path.Dir(name)
 	}
-	return false
+	return ""
 }
 
 // digest compares the bytes of one file. The error is one that ends the check.
@@ -221,7 +312,7 @@ func (c *comparison) digest(ctx context.Context, files check.Files, name string)
 		if !errors.As(err, &pe) {
 			return err
 		}
-		u := unknown{name, pe.Reason, pe.Code}
+		u := unknown{name, pe.Reason, pe.Code, true}
 		if u.code == "" { // gone by now; but it was there, so nothing was learned
 			u.Why, u.code = "changed while the folder was examined", fault.TargetUnreadable
 		}
@@ -242,6 +333,7 @@ func (c *comparison) outcome() check.Outcome {
 	if !c.params.Exact {
 		unexpected = nil
 	}
+	deciding := slices.DeleteFunc(slices.Clone(c.unknown), func(u unknown) bool { return !u.decides })
 	var parts []string
 	part := func(what string, names []string) {
 		if len(names) > 0 {
@@ -252,10 +344,10 @@ func (c *comparison) outcome() check.Outcome {
 	part("unexpected", unexpected)
 	part("different", c.differentNames())
 	switch {
-	case len(c.missing) == 0 && len(c.different) == 0 && len(c.unknown) > 0:
-		u := c.unknown[0]
+	case len(c.missing) == 0 && len(c.different) == 0 && len(deciding) > 0:
+		u := deciding[0]
 		more := ""
-		if n := len(c.unknown) - 1; n > 0 {
+		if n := len(deciding) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more that could not be examined)", n)
 		}
 		return check.Unable(u.code, "", "%s holds %s, which %s%s", folder, check.Quote(u.Path), u.Why, more)

@@ -32,8 +32,13 @@
 // A link in the folder leaves the allowed roots, a folder in it or a link could
 // not be looked into, or a file to be digested could not be read: unless a file
 // is missing or different anyway, which nothing unknown could change. A name
-// below a folder that could not be looked into is not called missing. The path
-// leaves the allowed roots, or the folder holds more than four million entries.
+// below a folder that could not be looked into is not called missing. With
+// exact false such a folder decides only when a name below it is expected, and
+// is a limitation of the answer otherwise. The path leaves the allowed roots, or
+// the folder holds more than four million entries.
+//
+// A file that is expected where another one needs a folder (a and a/b) can only
+// be missing; lint warns of it.
 //
 // # Example
 //

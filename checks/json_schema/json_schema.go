@@ -48,7 +48,11 @@ type Params struct {
 }
 
 // Validate compiles the schema, once for every run of the check.
-func (p *Params) Validate(n strictjson.Node) { p.compiled = compile(n.Member("schema"), nothing{}) }
+func (p *Params) Validate(n strictjson.Node) {
+	if n.HasSound("schema") {
+		p.compiled = compile(n.Member("schema"), nothing{})
+	}
+}
 
 // schema is the schema as the contract has it.
 type schema struct{ *strictjson.Value }

@@ -24,19 +24,19 @@ func Type() check.Type { return check.Define("json_value", check.DocText(doc), r
 // Params are the parameters of a check.
 type Params struct {
 	Path      check.Path         `json:"path" need:"yes" doc:"JSON file, relative to the workspace or absolute"`
-	Pointer   strictjson.Pointer `json:"pointer" doc:"JSON Pointer (RFC 6901) of the value; the whole document when it is missing or empty"`
+	Pointer   strictjson.Pointer `json:"pointer" default:"" doc:"JSON Pointer (RFC 6901) of the value; the whole document when it is missing or empty"`
 	Equals    *strictjson.Value  `json:"equals" doc:"value that must be there"`
 	Satisfies *match.Matcher     `json:"satisfies" since:"2" doc:"matcher that must hold for the value, in place of equals"`
 }
 
 // Validate asks for exactly one statement about the value.
 func (p *Params) Validate(n strictjson.Node) {
-	switch {
-	case p.Equals != nil && p.Satisfies != nil:
+	switch equals, satisfies := n.Get("equals") != nil, n.Get("satisfies") != nil; {
+	case equals && satisfies:
 		n.Member("satisfies").Problemf("Leave one of them out.", `json_value takes "equals" or "satisfies", not both`)
-	case p.Equals == nil && p.Satisfies == nil && n.Report.Version < 2:
+	case !equals && !satisfies && n.Report.Version < 2:
 		n.Problemf("Add the value that must be there.", `params of json_value lacks its member "equals"`)
-	case p.Equals == nil && p.Satisfies == nil:
+	case !equals && !satisfies:
 		n.Problemf("Add the value that must be there, or a matcher for it.", `params of json_value need "equals" or "satisfies"`)
 	}
 }

@@ -32,7 +32,8 @@
 // value of another kind; the answer is no single cell, or the cell is TEXT, a
 // BLOB, NULL or infinite; the command ends with another exit code or is killed
 // by a signal, its output does not match, or what matched is no JSON number (NaN,
-// Infinity, "1,234", "+5", "0x1F").
+// Infinity, "1,234", "+5", "0x1F"). Lint warns of a min that is greater than
+// max, between which no number lies.
 //
 // # Inconclusive
 //

@@ -36,27 +36,40 @@ type Params struct {
 	Tolerance strictjson.Literal  `json:"tolerance" default:"0" doc:"how far the number may lie from equals"`
 }
 
-// Validate looks for statements that say nothing, or that nothing satisfies.
+// Validate looks for statements that say nothing.
 func (p *Params) Validate(n strictjson.Node) {
-	if p.Min == nil && p.Max == nil && p.Equals == nil {
+	if n.Get("min") == nil && n.Get("max") == nil && n.Get("equals") == nil {
 		n.Problemf("Add at least one of them.", `params of numeric_invariant need "min", "max" or "equals"`)
 	}
-	if p.Min != nil && p.Max != nil && strictjson.CompareNumbers(string(*p.Min), string(*p.Max)) > 0 {
-		n.Member("min").Problemf("", `"min" is greater than "max": no number lies between %s and %s`, clip(string(*p.Min)), clip(string(*p.Max)))
-	}
 	for _, l := range p.bounds() {
-		if len(*l.limit) > maxDigits {
+		if n.HasSound(l.name) && len(*l.limit) > maxDigits {
 			n.Member(l.name).Problemf("", "%q has more than %d digits", l.name, maxDigits)
 		}
+	}
+	if !n.HasSound("tolerance") {
+		return
 	}
 	// Version 1 takes a tolerance that nothing is compared with, as the tool
 	// whose contracts it reads does.
 	switch c := strictjson.CompareNumbers(string(p.Tolerance), "0"); {
 	case c < 0:
 		n.Member("tolerance").Problemf("", `"tolerance" must not be negative, and is %s`, clip(string(p.Tolerance)))
-	case c > 0 && p.Equals == nil && n.Report.Version >= 2:
+	case c > 0 && n.Get("equals") == nil && n.Report.Version >= 2:
 		n.Member("tolerance").Problemf(`Widen "min" and "max" instead.`, `"tolerance" belongs to "equals", which is missing`)
 	}
+}
+
+// Warnings tells of bounds that no number satisfies, which is well formed and
+// false, and of a query that cannot be run.
+func (p *Params) Warnings() []string {
+	var out []string
+	if p.Min != nil && p.Max != nil && strictjson.CompareNumbers(string(*p.Min), string(*p.Max)) > 0 {
+		out = append(out, fmt.Sprintf(`a run can only fail: "min" is greater than "max", and no number lies between %s and %s`, clip(string(*p.Min)), clip(string(*p.Max))))
+	}
+	if from := p.Value.from; from != nil && from.Database != nil {
+		out = append(out, from.Database.warnings...)
+	}
+	return out
 }
 
 // RefineSchema asks for a bound, as Validate does.

@@ -74,13 +74,15 @@ type source struct {
 
 type inFile struct {
 	Path    check.Path         `json:"path" need:"yes" doc:"JSON file, relative to the workspace or absolute"`
-	Pointer strictjson.Pointer `json:"pointer" doc:"JSON Pointer (RFC 6901) of the number; the whole document when it is missing or empty"`
+	Pointer strictjson.Pointer `json:"pointer" default:"" doc:"JSON Pointer (RFC 6901) of the number; the whole document when it is missing or empty"`
 }
 
 type inDatabase struct {
 	Database   check.Path         `json:"database" need:"yes" doc:"SQLite database, relative to the workspace or absolute"`
 	SQL        string             `json:"sql" need:"yes" doc:"one SELECT whose answer is one row of one column"`
 	Parameters sqlread.Parameters `json:"parameters" doc:"values bound to the parameters of the statement, in order"`
+
+	warnings []string
 }
 
 type ofCommand struct {
@@ -115,8 +117,8 @@ func (s *source) DecodeStrict(n strictjson.Node) {
 	case "database":
 		s.Database = new(inDatabase)
 		strictjson.Decode(n, what, s.Database)
-		if sql := n.Get("sql"); sql != nil && sql.Kind == strictjson.String {
-			sqlread.Lint(n, s.Database.SQL, s.Database.Parameters)
+		if n.HasSound("sql") {
+			s.Database.warnings = sqlread.Lint(n.Member("sql"), s.Database.SQL, s.Database.Parameters)
 		}
 	case "command":
 		s.Command = new(ofCommand)

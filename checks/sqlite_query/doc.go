@@ -26,7 +26,8 @@
 // TEXT as a string ('29' is not 29), NULL as null, a BLOB as
 // {"blob": "sha256:…", "bytes": n}. SQLite has no booleans: a BOOLEAN column
 // holds 1 or 0. An infinity is {"real": "Infinity"} or {"real": "-Infinity"},
-// and TEXT that is not valid UTF-8 is {"text": "sha256:…", "bytes": n}.
+// and TEXT that is not valid UTF-8 is {"text": "sha256:…", "bytes": n}. In equals
+// a digest may be given in any case, with or without "sha256:".
 //
 // Write text in single quotes: SQLite takes "paid" for the text 'paid' when
 // there is no column of that name, so a misspelt column in double quotes is no
@@ -42,7 +43,8 @@
 // The rows are others than the wanted ones: the first difference is named by
 // row and column. The database is missing, is no regular file or no SQLite
 // database, is encrypted or damaged; a table, column or index is not there; a
-// JSON function met a value that is no JSON.
+// view is defined in a circle or fits its tables no more; a JSON function met a
+// value that is no JSON.
 //
 // # Inconclusive
 //
@@ -57,9 +59,10 @@
 //
 // Two columns of the answer have the same name, the number of parameters is
 // wrong, or the statement names a function or a collation that does not exist,
-// or a column that two tables have. Whatever can be known without the database
-// is refused when the contract is linted: a statement that is no SELECT, a
-// second statement, a syntax error with its line and column.
+// or a column that two tables have. The contract can be frozen all the same, and
+// lint warns of what can be known without the database. A text that is no
+// statement to run makes the contract invalid: one that is no SELECT, a second
+// statement, a syntax error with its line and column.
 //
 // # Example
 //

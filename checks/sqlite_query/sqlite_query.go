@@ -3,6 +3,8 @@ package sqlitequery
 import (
 	"context"
 	_ "embed"
+	"fmt"
+	"slices"
 
 	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/fault"
@@ -35,6 +37,24 @@ type Params struct {
 	Equals     *Rows              `json:"equals" doc:"rows that must come out, as objects, in order"`
 	RowCount   *Count             `json:"row_count" doc:"how many rows must come out"`
 	Satisfies  *match.Matcher     `json:"satisfies" since:"2" doc:"matcher that must hold for the array of rows"`
+
+	warnings []string
+}
+
+// Warnings are those about the statement, and one about wanted rows that no
+// answer equals.
+func (p *Params) Warnings() []string {
+	if p.Equals == nil {
+		return p.warnings
+	}
+	for i, row := range *p.Equals {
+		for j := range row.Members {
+			if why := impossible(&row.Members[j].Value); why != "" {
+				return append(p.warnings, fmt.Sprintf("a run can only fail: in equals, row %d, column %s: %s", i+1, column(row.Members[j].Name), why))
+			}
+		}
+	}
+	return p.warnings
 }
 
 // Rows is a parameter that lists rows as objects.
@@ -50,8 +70,57 @@ func (r *Rows) DecodeStrict(n strictjson.Node) {
 		if item.Kind != strictjson.Object {
 			item.Problemf(`Write the row as an object: {"column": value}.`, "a row must be an object, not %s", item.Kind)
 		}
-		*r = append(*r, *item.Value)
+		*r = append(*r, asStored(*item.Value))
 	}
+}
+
+// asStored writes the digests in a wanted row as an answer has them, so that
+// they may be given as file_digest takes them: in any case, with or without
+// their prefix. The contract's own value stays as it is.
+func asStored(row strictjson.Value) strictjson.Value {
+	row.Members = slices.Clone(row.Members)
+	for i := range row.Members {
+		cell := &row.Members[i].Value
+		if name, digest, err := digested(cell); name != "" && err == nil {
+			cell.Members = slices.Clone(cell.Members)
+			cell.Set(name, strictjson.Str(digest.String()))
+		}
+	}
+	return row
+}
+
+// digested reads a cell that is shown by its digest: {"blob", "bytes"}, or
+// {"text", "bytes"}. The name is "" for any other.
+func digested(cell *strictjson.Value) (name string, digest strictjson.Digest, err error) {
+	for _, name := range []string{"blob", "text"} {
+		v := cell.Get(name)
+		if v != nil && v.Kind == strictjson.String && len(cell.Members) == 2 && cell.Get("bytes") != nil {
+			digest, err = strictjson.ParseDigest(v.Text)
+			return name, digest, err
+		}
+	}
+	return "", digest, nil
+}
+
+// impossible says why no value of a database equals a wanted one; "" when one
+// can.
+func impossible(cell *strictjson.Value) string {
+	switch cell.Kind {
+	case strictjson.Bool:
+		return "SQLite has no booleans: expect 1 or 0"
+	case strictjson.Array:
+		return "a value is never an array"
+	case strictjson.Object:
+		name, _, err := digested(cell)
+		infinite := len(cell.Members) == 1 && cell.Get("real") != nil
+		switch {
+		case err != nil:
+			return err.Error()
+		case name == "" && !infinite:
+			return `a value is an object only as {"blob", "bytes"}, {"text", "bytes"} or {"real"}`
+		}
+	}
+	return ""
 }
 
 // JSONSchema describes the rows.
@@ -84,7 +153,9 @@ func (Count) JSONSchema() strictjson.Value {
 
 // Validate compiles the statement and asks for exactly one expectation.
 func (p *Params) Validate(n strictjson.Node) {
-	sqlread.Lint(n, p.SQL, p.Parameters)
+	if n.HasSound("sql") {
+		p.warnings = sqlread.Lint(n.Member("sql"), p.SQL, p.Parameters)
+	}
 	var given []string
 	for _, name := range []string{"equals", "row_count", "satisfies"} {
 		if n.Get(name) != nil {

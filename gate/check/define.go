@@ -51,8 +51,15 @@ func (t Type) Summary() string {
 }
 
 // Validator is a struct of parameters that has more to say than its tags: it
-// reports what is wrong to the node of its params object.
+// reports what is wrong to the node of its params object. It is asked as well
+// when a member could not be decoded, so that lint says everything at once; so
+// it looks only at what it knows to be sound: see [strictjson.Node.HasSound].
 type Validator interface{ Validate(n strictjson.Node) }
+
+// Warner is a struct of parameters that are well formed, and yet let a check
+// end in one way only: as an error, or false whatever it finds. Each warning
+// is a sentence for lint. They are no problems: the contract can be frozen.
+type Warner interface{ Warnings() []string }
 
 // Profiler is a struct of parameters that decides whether its check starts a
 // process; without it a type is a reading one.
@@ -65,13 +72,15 @@ type ToolUser interface{ Tools() []string }
 
 // Step is a check with its parameters bound: nothing more can be wrong with them.
 type Step struct {
-	Run     func(context.Context, *Pass) Outcome
-	Profile Profile
-	Tools   []string
+	Run      func(context.Context, *Pass) Outcome
+	Profile  Profile
+	Tools    []string
+	Warnings []string
 }
 
 // Define makes a type from a run function. P is a struct with the tags of
-// [strictjson.Field]; *P may implement [Validator], [Profiler] and [ToolUser].
+// [strictjson.Field]; *P may implement [Validator], [Warner],
+// [Profiler] and [ToolUser].
 // It panics when that struct cannot be decoded: a mistake of the programmer,
 // which must not wait for a contract that has the member.
 func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *Pass) Outcome) Type {
@@ -83,9 +92,8 @@ func Define[P any](name, doc string, run func(ctx context.Context, p *P, pass *P
 		Name: name, Doc: doc, Since: 1, Params: params,
 		bind: func(n strictjson.Node) (any, func(context.Context, *Pass) Outcome) {
 			p := new(P)
-			before := len(n.Report.Problems)
 			strictjson.Decode(n, "params of "+name, p)
-			if v, ok := any(p).(Validator); ok && len(n.Report.Problems) == before {
+			if v, ok := any(p).(Validator); ok && n.Kind == strictjson.Object {
 				v.Validate(n)
 			}
 			return p, func(ctx context.Context, pass *Pass) Outcome { return run(ctx, p, pass) }
@@ -115,6 +123,9 @@ func (t Type) Bind(n strictjson.Node) Step {
 	}
 	if u, ok := p.(ToolUser); ok {
 		s.Tools = u.Tools()
+	}
+	if w, ok := p.(Warner); ok {
+		s.Warnings = w.Warnings()
 	}
 	return s
 }

@@ -18,7 +18,7 @@ type params struct {
 
 // Validate refuses one path, so that a test can see when it is asked.
 func (p *params) Validate(n strictjson.Node) {
-	if p.Path == "refuse" {
+	if n.HasSound("path") && p.Path == "refuse" {
 		n.Member("path").Problemf("", "refused by Validate")
 	}
 }
@@ -29,6 +29,9 @@ func (p *params) Profile() check.Profile {
 	}
 	return check.Reading
 }
+
+// Warnings repeats what later says.
+func (p *params) Warnings() []string { return strings.Fields(p.Later) }
 
 func (p *params) Tools() []string { return []string{string(p.Path)} }
 
@@ -71,8 +74,9 @@ func TestBind(t *testing.T) {
 		{`{"path":"a","later":"x"}`, 2, check.Reading, nil},
 		{`{"path":"a","later":"x"}`, 1, check.Reading, []string{`/later: params of echo: "later" belongs to schema_version 2`}},
 		{`{"path":"refuse"}`, 1, check.Reading, []string{"/path: refused by Validate"}},
-		{`{"path":"refuse","x":1}`, 1, check.Reading, []string{`/x: params of echo has no member "x"`}}, // not asked further
-		{`{"path":"refuse","command":1}`, 1, check.Reading, []string{`/command: "command" must be a boolean, not a number`}},
+		{`{"path":"refuse","x":1}`, 1, check.Reading, []string{`/x: params of echo has no member "x"`, "/path: refused by Validate"}},
+		{`{"path":"refuse","command":1}`, 1, check.Reading, []string{`/command: "command" must be a boolean, not a number`, "/path: refused by Validate"}},
+		{`{"path":"","later":1}`, 2, check.Reading, []string{"/path: a path must not be empty", `/later: "later" must be a string, not a number`}},
 		{`{}`, 1, check.Reading, []string{`: params of echo lacks its member "path"`}},
 		{`[]`, 1, check.Reading, []string{": params of echo must be an object, not an array"}},
 	} {
@@ -84,13 +88,16 @@ func TestBind(t *testing.T) {
 			t.Errorf("%s: profile %q, want %q", tt.src, step.Profile, tt.profile)
 		}
 		if len(problems) > 0 {
-			if step.Tools != nil {
-				t.Errorf("%s: refused params were asked for their tools", tt.src)
+			if step.Tools != nil || step.Warnings != nil {
+				t.Errorf("%s: refused params were asked for more", tt.src)
 			}
 			continue
 		}
 		if !slices.Equal(step.Tools, []string{"a"}) {
 			t.Errorf("%s: tools %q", tt.src, step.Tools)
+		}
+		if warned := len(step.Warnings) > 0; warned != strings.Contains(tt.src, "later") {
+			t.Errorf("%s: warnings %q", tt.src, step.Warnings)
 		}
 		if o := step.Run(context.Background(), nil); o.Summary != "a" {
 			t.Errorf("%s: the run function got %q", tt.src, o.Summary)

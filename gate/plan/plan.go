@@ -49,6 +49,7 @@ type Step struct {
 	Retry     contract.Retry
 	Input     strictjson.Digest // over type and params
 	Tools     []string          // programs that it needs
+	Warnings  []string          // why it can end in one way only
 	run       check.Step
 }
 
@@ -162,7 +163,7 @@ func bindCheck(k *contract.Check, n strictjson.Node, types Types) Step {
 		params = n.Member("params")
 	}
 	s.run = t.Bind(params)
-	s.Profile, s.Tools = s.run.Profile, s.run.Tools
+	s.Profile, s.Tools, s.Warnings = s.run.Profile, s.run.Tools, s.run.Warnings
 	if n.Report.Version >= 2 && s.Profile == check.Reading && k.TimeoutSeconds > contract.MaxTimeoutReading {
 		n.Member("timeout_seconds").Problemf("", "timeout_seconds must be at most %d for a check that starts no process", contract.MaxTimeoutReading)
 	}
@@ -190,7 +191,7 @@ func (ts Types) FillDefaults(checkType string, version int, params *strictjson.V
 		return
 	}
 	for _, f := range strictjson.FieldsOf(t.Params) {
-		if f.Default != "" && f.Since <= version && params.Get(f.Name) == nil {
+		if f.HasDefault && f.Since <= version && params.Get(f.Name) == nil {
 			params.Set(f.Name, f.DefaultValue())
 		}
 	}

@@ -17,9 +17,11 @@ import (
 // script is a type for these tests: its answers are its parameter, one an
 // attempt.
 type script struct {
-	Answers []string `json:"answers" need:"yes" doc:"What it answers, one an attempt."`
-	Command bool     `json:"command" default:"false" doc:"Whether it starts a process."`
-	Newer   string   `json:"newer" since:"2" default:"n" doc:"A parameter of version 2."`
+	Answers []string           `json:"answers" need:"yes" doc:"What it answers, one an attempt."`
+	Command bool               `json:"command" default:"false" doc:"Whether it starts a process."`
+	Newer   string             `json:"newer" since:"2" default:"n" doc:"A parameter of version 2."`
+	At      strictjson.Pointer `json:"at" default:"" doc:"A parameter whose default is empty."`
+	Note    string             `json:"note" default:"" doc:"Another."`
 	calls   int
 }
 
@@ -28,6 +30,13 @@ func (s *script) Profile() check.Profile {
 		return check.Process
 	}
 	return check.Reading
+}
+
+func (s *script) Warnings() []string {
+	if len(s.Answers) > 1 {
+		return []string{s.Answers[1] + " is slow"}
+	}
+	return nil
 }
 
 func (s *script) Tools() []string { return s.Answers[1:] }
@@ -134,6 +143,9 @@ func TestBindFindsEverything(t *testing.T) {
 		}
 	}
 	f, p := bind(t, 2, `{"id":"a","type":"script","timeout_seconds":700,"params":{"answers":["pass","go"],"command":true}}`)
+	if w := p.Steps[0].Warnings; len(w) != 1 || w[0] != "go is slow" {
+		t.Errorf("the warnings of a step: %q", w)
+	}
 	if err := f.Err(); err != nil || p.Steps[0].Profile != check.Process || len(p.Steps[0].Tools) != 1 {
 		t.Errorf("a command may take longer: %v %+v", err, p.Steps[0])
 	}
@@ -186,11 +198,11 @@ func TestAProposalCanOnlyAddAdvice(t *testing.T) {
 func TestDefaultsAreWrittenOut(t *testing.T) {
 	v := strictjson.Obj()
 	types.FillDefaults("script", 1, &v)
-	if got := string(strictjson.Canonical(&v)); got != `{"command":false}` {
+	if got := string(strictjson.Canonical(&v)); got != `{"at":"","command":false,"note":""}` {
 		t.Error(got)
 	}
 	types.FillDefaults("script", 2, &v)
-	if got := string(strictjson.Canonical(&v)); got != `{"command":false,"newer":"n"}` {
+	if got := string(strictjson.Canonical(&v)); got != `{"at":"","command":false,"newer":"n","note":""}` {
 		t.Error(got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func BenchmarkValidate(b *testing.B) {
 	for b.Loop() {
-		if err := Validate("SELECT id, total FROM orders WHERE status = ? ORDER BY id", 1); err != nil {
+		if _, err := Validate("SELECT id, total FROM orders WHERE status = ? ORDER BY id", 1); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -30,7 +30,8 @@ const (
 	maxDatabase = 8 << 30
 )
 
-// maxTried is how many places are tried to find that of a syntax error.
+// maxTried is how many places are tried to find that of a syntax error, and
+// how many names to find the view that another error comes from.
 const maxTried = 100
 
 // Limits of SQLite itself, set on every connection. Those that also bound the

@@ -36,22 +36,18 @@ func (Parameters) JSONSchema() strictjson.Value {
 		strictjson.Member{Name: "maxItems", Value: strictjson.Num("250")})
 }
 
-// Lint reports what is wrong with the members sql and parameters of an object,
-// which must have been decoded into the given ones.
-func Lint(n strictjson.Node, sql string, parameters Parameters) {
-	err := Validate(sql, len(parameters))
+// Lint reports what is wrong with a statement to the node that holds its text,
+// and gives the warnings of [Validate].
+func Lint(n strictjson.Node, sql string, parameters Parameters) (warnings []string) {
+	warnings, err := Validate(sql, len(parameters))
 	if err == nil {
-		return
+		return warnings
 	}
 	var fix string
 	var wrong *SQLError
 	if errors.As(err, &wrong) {
 		fix = wrong.Fix
 	}
-	var count *countError
-	if at := n.Get("parameters"); at != nil && errors.As(err, &count) {
-		n.Member("parameters").Problemf(fix, "%v", err)
-		return
-	}
-	n.Member("sql").Problemf(fix, "%v", err)
+	n.Problemf(fix, "%v", err)
+	return nil
 }

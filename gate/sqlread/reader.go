@@ -58,6 +58,10 @@ func (r *Reader) Query(ctx context.Context, q check.Query) (check.RowSet, error)
 	if err != nil {
 		return check.RowSet{}, err
 	}
+	if n := len(q.Parameters); r.walls.screen && s.parameters != n {
+		// It is wrong whatever the database holds, even if there is none.
+		return check.RowSet{}, defect("%s", &countError{takes: s.parameters, given: n})
+	}
 	args, err := bind(q.Parameters)
 	if err != nil {
 		return check.RowSet{}, defect("%s", err)

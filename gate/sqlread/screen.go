@@ -12,11 +12,7 @@ type SQLError struct {
 	Line, Column int // from 1, columns in characters; 0 when no place can be told
 	Reason       string
 	Fix          string
-	cause        error
 }
-
-// Unwrap gives the error that this one tells in the statement's terms.
-func (e *SQLError) Unwrap() error { return e.cause }
 
 func (e *SQLError) Error() string {
 	// The place is one in the statement, and not in the contract that holds it.

@@ -80,7 +80,7 @@ func TestValidateAccepts(t *testing.T) {
 		{"SELECT count(*) FROM t WHERE a = ? AND b IN (?, ?)", 3},
 		{"SELECT '{\"a\":1}' ->> 'a'", 0},
 	} {
-		if err := Validate(tt.sql, tt.parameters); err != nil {
+		if _, err := Validate(tt.sql, tt.parameters); err != nil {
 			t.Errorf("%s: %v", tt.sql, err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"SELECT 1" + strings.Repeat("+1", 2000), "SQLite says: Expression tree is too large"},
 		{"SELECT '" + strings.Repeat("x", maxSQL) + "'", "at most 65536 are read"},
 	} {
-		err := Validate(tt.sql, 0)
+		_, err := Validate(tt.sql, 0)
 		var bad *SQLError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.80q: got %v, want %q", tt.sql, err, tt.want)
@@ -162,18 +162,24 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-func TestValidateCountsParameters(t *testing.T) {
+// A statement that can only end as an error is a SELECT all the same.
+func TestValidateWarns(t *testing.T) {
 	for _, tt := range []struct {
 		sql   string
 		given int
 		want  string
 	}{
+		{"SELECT ?", 1, ""},
 		{"SELECT ?", 0, "the statement takes 1 parameter, and parameters gives 0"},
 		{"SELECT 1 FROM t", 2, "the statement takes 0 parameters, and parameters gives 2"},
 		{"SELECT ?3 FROM t", 1, "the statement takes 3 parameters, and parameters gives 1"},
+		{"SELECT no_such(1)", 0, "there is no function: no_such"},
+		{"SELECT 'a' COLLATE no_such ORDER BY 1", 0, "there is no collation sequence: no_such"},
 	} {
-		if err := Validate(tt.sql, tt.given); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.sql, err, tt.want)
+		warnings, err := Validate(tt.sql, tt.given)
+		got := strings.Join(warnings, "\n")
+		if err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, %v, want %q", tt.sql, got, err, tt.want)
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (c *connection) unanswered(s statement, database string, err error) error {
 	case errors.As(err, &large):
 		return &check.QueryError{Status: record.Inconclusive, Code: fault.LimitExceeded, Reason: large.Error(), Fix: "Narrow the query with WHERE or LIMIT, or let it count with count(*)."}
 	case errors.As(err, &failed):
+		if name := c.broken(s, failed); name != "" {
+			return &check.QueryError{Status: record.Fail, Reason: fmt.Sprintf("in %s nothing can be read from %s: %s", check.Quote(database), check.Quote(name), oneLine(failed.Error()))}
+		}
 		return meaning(s, check.Quote(database), failed)
 	}
 	return &check.QueryError{Status: record.Broken, Code: fault.CheckCrashed, Reason: fmt.Sprintf("unexpected: %v", err)}
@@ -49,6 +52,36 @@ func (c *connection) unanswered(s statement, database string, err error) error {
 // statement is right, and what it asks for may not be run.
 func schemaCalls(database, what string) error {
 	return &check.QueryError{Status: record.Inconclusive, Code: fault.CheckRefused, Reason: fmt.Sprintf("a view or a table of %s calls a function: %s", database, what), Fix: "Query the tables themselves."}
+}
+
+// broken finds a view, or a table, that the statement names and that gives the
+// same error when nothing but a constant is selected from it: a view that is
+// defined in a circle, or whose definition fits its tables no more. That is
+// the database's fault. What has a meaning of its own (see [meaningOfError]) is
+// left to it, for a part that only an extension can read says nothing false.
+func (c *connection) broken(s statement, err sqlite3.Error) string {
+	message := err.Error()
+	if c == nil || err.Code != sqlite3.ErrError || strings.HasPrefix(message, "no such ") || strings.HasPrefix(message, "unsafe use of ") {
+		return ""
+	}
+	tried := map[string]bool{}
+	for i, t := range s.tokens {
+		name := ""
+		if t.kind == word || t.kind == quoted {
+			name = s.name(i)
+		}
+		if name == "" || tried[name] || len(tried) == maxTried {
+			continue
+		}
+		tried[name] = true
+		stmt, err := c.db.Prepare(`SELECT 1 FROM "` + strings.ReplaceAll(name, `"`, `""`) + `"`)
+		if err == nil {
+			stmt.Close()
+		} else if err.Error() == message {
+			return name
+		}
+	}
+	return ""
 }
 
 // meaning reads SQLite's result codes, and within SQLITE_ERROR its messages,

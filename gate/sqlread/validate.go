@@ -9,46 +9,52 @@ import (
 
 // Validate says what is wrong with a statement that is to run with that many
 // parameters, without a database at hand. What only a database can say is not
-// wrong here: whether tables, columns and functions exist. Its errors are
-// *SQLError, or what kept SQLite from compiling at all.
-func Validate(sql string, parameters int) error {
+// wrong here: whether tables and columns exist. Its errors are *SQLError, or
+// what kept SQLite from compiling at all. The warnings are for a statement that
+// is a SELECT, and can only end as an error when it is run.
+func Validate(sql string, parameters int) (warnings []string, err error) {
 	s, err := screen(sql)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := compiles(s); err != nil {
-		return err
+	if warnings, err = compiles(s); err != nil {
+		return nil, err
 	}
 	if s.parameters != parameters {
 		wrong := &countError{takes: s.parameters, given: parameters}
-		return &SQLError{Reason: wrong.Error(), Fix: "Give one value for each: they bind in order, ? by ?, and a name counts once.", cause: wrong}
+		warnings = append(warnings, onlyError+wrong.Error())
 	}
-	return nil
+	return warnings, nil
 }
 
+const onlyError = "a run can only end as an error: "
+
 // compiles asks SQLite about a statement, against a database without tables.
-func compiles(s statement) error {
+func compiles(s statement) (warnings []string, err error) {
 	c, err := openEmpty()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.close()
 	stmt, err := c.prepare(s.sql())
 	if err == nil {
-		return stmt.Close()
+		return nil, stmt.Close()
 	}
 	var failed sqlite3.Error
 	switch {
 	case c.auth.refused != "":
-		return &SQLError{Reason: c.auth.refused, Fix: fixRead}
+		return nil, &SQLError{Reason: c.auth.refused, Fix: fixRead}
 	case errors.Is(err, errWrites):
-		return &SQLError{Reason: err.Error(), Fix: fixRead}
+		return nil, &SQLError{Reason: err.Error(), Fix: fixRead}
 	case !errors.As(err, &failed):
-		return err
-	case failed.Code == sqlite3.ErrError && strings.HasPrefix(failed.Error(), "no such "):
-		return nil
+		return nil, err
+	case failed.Code != sqlite3.ErrError || !strings.HasPrefix(failed.Error(), "no such "):
+		return nil, c.locate(s, failed.Error())
+	case strings.HasPrefix(failed.Error(), "no such function: "), strings.HasPrefix(failed.Error(), "no such collation sequence: "):
+		// These are SQLite's own: no database brings any along.
+		return []string{onlyError + "there is " + strings.Replace(oneLine(failed.Error()), "no such", "no", 1)}, nil
 	}
-	return c.locate(s, failed.Error())
+	return nil, nil
 }
 
 // locate gives the place of a syntax error, which the driver does not tell.

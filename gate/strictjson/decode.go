@@ -57,6 +57,20 @@ func (n Node) MemberAt(i int) Node {
 	return Node{Value: &m.Value, Pointer: n.below(m.Name), Report: n.Report}
 }
 
+// Sound says whether nothing was found wrong with the node, or with anything
+// below it, so far: what was decoded from it can be relied on.
+func (n Node) Sound() bool {
+	return !slices.ContainsFunc(n.Report.Problems, func(p Problem) bool {
+		rest, at := strings.CutPrefix(p.Pointer, n.Pointer)
+		return at && (rest == "" || rest[0] == '/')
+	})
+}
+
+// HasSound says whether an object has a member of that name, and it is sound.
+func (n Node) HasSound(name string) bool {
+	return n.Value.Get(name) != nil && n.Member(name).Sound()
+}
+
 // Item gives the node of an element of an array.
 func (n Node) Item(i int) Node {
 	return Node{Value: &n.Items[i], Pointer: n.below(strconv.Itoa(i)), Report: n.Report}
@@ -122,7 +136,7 @@ func Decode(n Node, what string, into any) {
 		if member == nil {
 			if f.Need {
 				n.Problemf("", "%s lacks its member %q", what, f.Name)
-			} else if f.Default != "" {
+			} else if f.HasDefault {
 				if err := setDefault(v.FieldByIndex(f.index), f.Default); err != nil {
 					panic(fmt.Sprintf("strictjson: %s.%s: %v", v.Type(), f.Name, err))
 				}

@@ -14,19 +14,20 @@ import (
 //
 //	json:"path"        the member's name
 //	need:"yes"         it must be there
-//	default:"true"     its value when it is not (bool, int and string fields)
+//	default:"true"     its value when it is not (bool, number, string and Pointer fields)
 //	doc:"…"            one line of documentation
 //	since:"2"          the first schema_version that knows it
 //	enum:"a b c"       the values that a string may have
 type Field struct {
-	Name    string
-	Need    bool
-	Default string
-	Doc     string
-	Since   int
-	Enum    []string
-	Type    reflect.Type
-	index   []int
+	Name       string
+	Need       bool
+	HasDefault bool
+	Default    string // as the tag has it; "" is a default like any other
+	Doc        string
+	Since      int
+	Enum       []string
+	Type       reflect.Type
+	index      []int
 }
 
 // FieldsOf lists the members that struct type t is decoded from, in order. The
@@ -41,8 +42,8 @@ func FieldsOf(t reflect.Type) []Field {
 		if f.Anonymous || name == "" || name == "-" {
 			continue
 		}
-		field := Field{Name: name, Need: f.Tag.Get("need") == "yes", Default: f.Tag.Get("default"),
-			Doc: f.Tag.Get("doc"), Since: 1, Enum: strings.Fields(f.Tag.Get("enum")), Type: f.Type, index: f.Index}
+		field := Field{Name: name, Need: f.Tag.Get("need") == "yes", Doc: f.Tag.Get("doc"), Since: 1, Enum: strings.Fields(f.Tag.Get("enum")), Type: f.Type, index: f.Index}
+		field.Default, field.HasDefault = f.Tag.Lookup("default")
 		if since, ok := f.Tag.Lookup("since"); ok {
 			var err error
 			if field.Since, err = strconv.Atoi(since); err != nil {
@@ -153,6 +154,11 @@ func setDefault(v reflect.Value, text string) error {
 	if v.Type() == literalType && !isNumber(text) {
 		return fmt.Errorf("the default %q is no number", text)
 	}
+	if v.Type() == pointerType {
+		p, err := ParsePointer(text)
+		v.Set(reflect.ValueOf(p))
+		return err
+	}
 	switch v.Kind() {
 	case reflect.Bool:
 		if text != "true" && text != "false" {
@@ -182,6 +188,7 @@ func setDefault(v reflect.Value, text string) error {
 var (
 	valueType   = reflect.TypeFor[Value]()
 	literalType = reflect.TypeFor[Literal]()
+	pointerType = reflect.TypeFor[Pointer]()
 	digestType  = reflect.TypeFor[Digest]()
 	decoderType = reflect.TypeFor[Decoder]()
 )

@@ -32,7 +32,7 @@ func Schema(t reflect.Type, version int) Value {
 				s.Set("enum", Arr(all...))
 			}
 		}
-		if f.Default != "" {
+		if f.HasDefault {
 			s.Set("default", f.DefaultValue())
 		}
 		properties = append(properties, Member{Name: f.Name, Value: s})
@@ -74,10 +74,15 @@ func (f Field) DefaultValue() Value {
 	switch {
 	case f.Type.Kind() == reflect.Bool:
 		return Boolean(f.Default == "true")
-	case f.Type.Kind() == reflect.String && f.Type != literalType:
+	case f.Type.Kind() == reflect.String && f.Type != literalType, f.Type == pointerType:
 		return Str(f.Default)
 	}
 	return Num(f.Default)
+}
+
+// DigestSchema describes what [ParseDigest] reads.
+func DigestSchema() Value {
+	return Obj(Member{Name: "type", Value: Str("string")}, Member{Name: "pattern", Value: Str("^([sS][hH][aA]256:)?[0-9a-fA-F]{64}$")})
 }
 
 func typeSchema(t reflect.Type, version int) Value {
@@ -86,9 +91,7 @@ func typeSchema(t reflect.Type, version int) Value {
 		return Obj()
 	}
 	if t == digestType {
-		s := named("string")
-		s.Set("pattern", Str("^([sS][hH][aA]256:)?[0-9a-fA-F]{64}$"))
-		return s
+		return DigestSchema()
 	}
 	if t.Kind() == reflect.Pointer {
 		return typeSchema(t.Elem(), version)

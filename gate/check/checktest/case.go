@@ -121,7 +121,7 @@ func (w *want) parse(text string) error {
 			return fmt.Errorf("want: %q is no \"key: value\"", line)
 		}
 		switch key {
-		case "summary", "observed", "expected", "finding", "problem", "limitation", "lacks":
+		case "summary", "observed", "expected", "finding", "problem", "limitation", "warning", "lacks":
 			w.contains = append(w.contains, expectation{key, value})
 			continue
 		}

@@ -131,7 +131,9 @@ func (w *world) evaluate(typ check.Type, c *testCase) (s seen, err error) {
 	if err != nil {
 		return seen{}, err
 	}
-	return look(outcome), nil
+	s = look(outcome)
+	s.Warnings = step.Warnings
+	return s, nil
 }
 
 // refused is what is seen of params that could not be bound. Each problem must

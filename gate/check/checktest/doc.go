@@ -49,6 +49,7 @@
 //	problem         in one problem of the params and its mend (status invalid), else in the message
 //	                and mend of the outcome's problem
 //	limitation      in one limitation
+//	warning         in one warning about the params
 //	lacks           nowhere in the JSON of the whole outcome
 //
 // # setup

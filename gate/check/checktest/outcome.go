@@ -25,6 +25,7 @@ type seen struct {
 	Findings    []string `json:"findings"`
 	Limitations []string `json:"limitations"`
 	Problems    []string `json:"problems"` // of the params
+	Warnings    []string `json:"warnings"` // of the params
 	Whole       string   `json:"whole"`
 	Broken      []string `json:"broken"` // rules of the grammar that were broken
 }
@@ -126,6 +127,8 @@ func (w *want) complaints(s seen) []string {
 			out = append(out, missing(e, s.Findings...)...)
 		case "limitation":
 			out = append(out, missing(e, s.Limitations...)...)
+		case "warning":
+			out = append(out, missing(e, s.Warnings...)...)
 		case "problem":
 			if w.status == invalid {
 				out = append(out, missing(e, s.Problems...)...)
