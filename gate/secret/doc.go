@@ -6,12 +6,16 @@
 //   - tokens that announce themselves by a prefix (ghp_…, AKIA…, xoxb-…, sk-ant-…),
 //     private keys in PEM form, JSON Web Tokens, Slack webhook addresses;
 //   - values that their surroundings call a credential: password=…, "token": "…",
-//     --api-key …, <password>…</password>, Authorization headers;
-//   - the user information of a URL, scheme://user:password@host.
+//     --api-key …, <password>…</password>, Authorization and cookie headers, the
+//     machines of a .netrc; what such a name holds inside, {"password": {"value":
+//     "…"}}, and a YAML block below it, count too;
+//   - the user information of a URL, scheme://user:password@host, and a user alone
+//     where it looks like a token.
 //
 // [Find] says where, [Redact] replaces each by [redacted:<kind>], and
-// [RedactValue] does the same inside a JSON value, where a member of a
-// credential's name is redacted whole. [Credential] knows only what is a
+// [RedactValue] does the same inside a JSON value, where a string that stands in
+// a member of a credential's name is redacted whole. A value that is taken out of
+// its document keeps what the names around it said as its [Place]. [Credential] knows only what is a
 // credential beyond doubt; it is for documents that are refused rather than
 // redacted.
 //
@@ -30,6 +34,7 @@
 // plainly no credential stays: empty values, references such as $TOKEN or
 // ${{ secrets.X }}, masks such as ***, <password>, null, and prose after a
 // colon. A secret that has no shape and no name, one cut in two by the text
-// around it, and one that is encoded again (hex, base64 of a whole file) are
+// around it, a word or a sentence under a name that often has no credential
+// (pass, session), the line after "password:" in YAML, and one that is encoded again (hex, base64 of a whole file) are
 // not found.
 package secret

@@ -3,7 +3,6 @@ package secret
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
@@ -14,12 +13,13 @@ type Located struct {
 	Hits    []Hit
 }
 
-// RedactValue redacts every string of a JSON value, member names too. The
-// string of a member that is named like a credential goes whole; its numbers,
-// booleans and null stay. The value itself is not changed.
+// RedactValue redacts every string of a JSON value, member names too. A string
+// goes whole when the member that it stands in is named like a credential, be
+// it directly or deeper inside; numbers, booleans and null stay. The value
+// itself is not changed.
 func RedactValue(v *strictjson.Value) (strictjson.Value, []Located) {
 	var r valueRedactor
-	return r.value(v, "", ""), r.found
+	return r.value(v, "", Place{}), r.found
 }
 
 type valueRedactor struct{ found []Located }
@@ -30,18 +30,18 @@ func (r *valueRedactor) note(pointer string, hits []Hit) {
 	}
 }
 
-// value redacts v; kind is what the name of its member stands for, "" for none.
-func (r *valueRedactor) value(v *strictjson.Value, pointer string, kind Kind) strictjson.Value {
+// value redacts v, which stands at the place p.
+func (r *valueRedactor) value(v *strictjson.Value, pointer string, p Place) strictjson.Value {
 	out := *v
 	switch v.Kind {
 	case strictjson.String:
 		var hits []Hit
-		out.Text, hits = redactMember(v.Text, kind)
+		out.Text, hits = p.text(v.Text)
 		r.note(pointer, hits)
 	case strictjson.Array:
 		out.Items = make([]strictjson.Value, len(v.Items))
 		for i := range v.Items {
-			out.Items[i] = r.value(&v.Items[i], pointer+"/"+strconv.Itoa(i), kind)
+			out.Items[i] = r.value(&v.Items[i], pointer+"/"+strconv.Itoa(i), p)
 		}
 	case strictjson.Object:
 		out.Members = make([]strictjson.Member, len(v.Members))
@@ -57,52 +57,10 @@ func (r *valueRedactor) value(v *strictjson.Value, pointer string, kind Kind) st
 			}
 			at := pointer + strictjson.Pointer{name}.String()
 			r.note(at, hits)
-			out.Members[i] = strictjson.Member{Name: name, Pos: m.Pos, Value: r.value(&m.Value, at, memberKind(name))}
+			out.Members[i] = strictjson.Member{Name: name, Pos: m.Pos, Value: r.value(&m.Value, at, p.Member(name))}
 		}
 	}
 	return out
-}
-
-// authorizationMember marks the string of a member that is named like the header.
-const authorizationMember Kind = "authorization"
-
-// memberKind gives what a member of that name holds. The name is read as it is
-// written, so one that was itself redacted says nothing, now and the next time.
-func memberKind(name string) Kind {
-	if strings.Contains(name, opening) {
-		return ""
-	}
-	if kind, ok := credentialName(name); ok {
-		return kind
-	}
-	if isAuthorization(name) {
-		return authorizationMember
-	}
-	return ""
-}
-
-// redactMember redacts the string of a member.
-func redactMember(text string, kind Kind) (string, []Hit) {
-	switch {
-	case kind == "":
-		return Redact(text)
-	case kind == authorizationMember:
-		s := scanner{text: text, context: true}
-		s.authorization(value{end: len(text), quoted: true})
-		if s.found == nil {
-			return Redact(text)
-		}
-		m := s.found[0]
-		out, more := Redact(text[:m.Start] + m.Kind.Replacement() + text[m.End:])
-		return out, count(more, m.Kind, 1)
-	case strings.HasPrefix(text, opening) || len(text) <= maxPlaceholder && placeholder(text):
-		return Redact(text)
-	}
-	// What the string is by its own shape says more than its member's name.
-	if found := Find(text); len(found) == 1 && !found[0].Kind.contextual() {
-		kind = found[0].Kind
-	}
-	return kind.Replacement(), []Hit{{kind, 1}}
 }
 
 // names keeps the names of an object apart when redaction makes them equal.

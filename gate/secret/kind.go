@@ -35,13 +35,14 @@ const (
 	Token        Kind = "token"
 	Secret       Kind = "secret"
 	Key          Kind = "key"
+	Cookie       Kind = "cookie"
 )
 
 // contextual says that a kind is only what the surroundings call it; where such
 // a match overlaps one that is recognised by its own shape, the shape names both.
 func (k Kind) contextual() bool {
 	switch k {
-	case Password, Token, Secret, Key, URLUserinfo, Bearer, Basic:
+	case Password, Token, Secret, Key, URLUserinfo, Bearer, Basic, Cookie:
 		return true
 	}
 	return false

@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 const (
 	// maxName bounds how far back from an operator a name is read. What makes
@@ -9,76 +12,6 @@ const (
 	// maxIndent bounds the white space and backslashes between the two.
 	maxIndent = 32
 )
-
-// credentialName gives the kind that a name stands for: "DB_PASSWORD",
-// "clientSecret", "x-api-key", "newPassword2". The last words decide:
-// password_hash, token_type and secret_name name no credential.
-func credentialName(name string) (Kind, bool) {
-	// This runs for every colon of a text; two letters rule nearly all out.
-	last := len(name)
-	for last > 0 && !isLetter(name[last-1]) {
-		last--
-	}
-	if last < 2 {
-		return "", false
-	}
-	switch string([]byte{name[last-2] | 0x20, name[last-1] | 0x20}) {
-	case "rd", "wd", "se", "ss", "en", "et", "ey", "on", "rm", "at", "in":
-	default:
-		return "", false
-	}
-	var buf [maxName]byte
-	word := buf[:0]
-	for i := max(0, len(name)-maxName); i < len(name); i++ {
-		if c := name[i]; isLetter(c) {
-			word = append(word, c|0x20)
-		} else if c >= 0x80 {
-			word = append(word, c)
-		} else if isDigit(c) && i+1 < len(name) {
-			word = append(word, c)
-		}
-	}
-	w := string(word)
-	for _, suffix := range [...]string{"confirmation", "confirm", "repeat", "again"} {
-		w = strings.TrimSuffix(w, suffix)
-	}
-	if strings.HasSuffix(w, "secretaccesskey") {
-		return AWSSecret, true
-	}
-	for _, n := range &credentialNames {
-		if strings.HasSuffix(w, n.suffix) {
-			return n.kind, true
-		}
-	}
-	return "", false
-}
-
-var credentialNames = [...]struct {
-	suffix string
-	kind   Kind
-}{
-	{"password", Password}, {"passwd", Password}, {"passphrase", Password}, {"pwd", Password},
-	{"dbpass", Password}, {"userpass", Password}, {"adminpass", Password}, {"rootpass", Password},
-	{"smtppass", Password}, {"mailpass", Password}, {"mysqlpass", Password}, {"postgrespass", Password},
-	{"pgpass", Password}, {"redispass", Password}, {"ftppass", Password}, {"sshpass", Password},
-	{"proxypass", Password}, {"authpass", Password}, {"loginpass", Password},
-	{"token", Token},
-	{"secret", Secret}, {"secretkeybase", Secret},
-	{"apikey", Key}, {"secretkey", Key}, {"accesskey", Key}, {"privatekey", Key}, {"signingkey", Key},
-	{"encryptionkey", Key}, {"authkey", Key}, {"masterkey", Key}, {"accountkey", Key}, {"adminkey", Key},
-	{"sharedkey", Key}, {"licensekey", Key},
-}
-
-// isAuthorization says whether a name is the header whose value is a scheme and
-// credentials.
-func isAuthorization(name string) bool {
-	const header = "authorization"
-	return len(name) >= len(header) && strings.EqualFold(name[len(name)-len(header):], header)
-}
-
-// isAuth says whether a name is what .npmrc and Docker's config.json call
-// base64 of a user name and a password.
-func isAuth(name string) bool { return name == "_auth" || name == "auth" }
 
 func isNameByte(c byte) bool { return isAlnum(c) || c == '_' || c == '-' || c == '.' }
 
@@ -104,6 +37,9 @@ func (s *scanner) nameBefore(i int) string {
 	}
 	i = colourBefore(text, i)
 	start := nameStart(text, i)
+	if first := escapedStart(text, start, i); first < start {
+		return unescape(text[first:i])
+	}
 	// "API key: …" is one name in two words.
 	if strings.EqualFold(text[start:i], "key") && start > 1 && text[start-1] == ' ' {
 		first := start - 1
@@ -115,6 +51,38 @@ func (s *scanner) nameBefore(i int) string {
 	return text[start:i]
 }
 
+// escapedStart is where the name that ends at i begins when it is written with
+// escapes, as "pass\u0077ord" is in a JSON text; start is where its last
+// stretch without one begins.
+func escapedStart(text string, start, i int) int {
+	for start > 0 && i-start < maxName && text[start-1] == '\\' && escaped(text[start:]) {
+		start = nameStart(text, start-1)
+	}
+	return start
+}
+
+// escaped says whether a text goes on with uXXXX for an ASCII character.
+func escaped(text string) bool {
+	return len(text) >= len("u0077") && strings.HasPrefix(text, "u00") && isHex(text[3]) && isHex(text[4])
+}
+
+// unescape replaces the \uXXXX of ASCII characters in a name.
+func unescape(name string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(name, `\u00`)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if c, err := strconv.ParseUint(after[:min(2, len(after))], 16, 8); err == nil && len(after) >= 2 {
+			b.WriteByte(byte(c))
+			after = after[2:]
+		}
+		name = after
+	}
+}
+
 const htmlQuote = "&quot;"
 
 // pairAt looks at the operator at i: ':', '=', ':=' or '=>'.
@@ -123,27 +91,37 @@ func (s *scanner) pairAt(i int) {
 	if name == "" {
 		return
 	}
-	kind, ok := credentialName(name)
-	header := !ok && isAuthorization(name)
-	auth := !ok && isAuth(name)
-	if !ok && !header && !auth {
+	n := nameOf(name)
+	if n.weight == unnamed {
 		return
 	}
 	from := i + 1
 	if next := s.text[from:]; s.text[i] == ':' && strings.HasPrefix(next, "=") || s.text[i] == '=' && strings.HasPrefix(next, ">") {
 		from++
 	}
-	v := s.valueAt(from, s.text[i] == ':' && from == i+1)
-	text := s.text[v.from:v.end]
-	switch {
-	case header:
-		s.authorization(v)
-	case auth:
-		if len(text) >= 12 && len(text) <= maxPlaceholder && mixed(text) && run(text, 0, isB64) == len(text) {
-			s.claim(Basic, v.from, v.end)
+	colon := s.text[i] == ':' && from == i+1
+	if n.holds() && s.insideAt(from, n) {
+		return
+	}
+	if colon && n.weight == certain && s.blockAt(i, from, n) {
+		return
+	}
+	if n.weight > certain {
+		// Headers are often written as lists: Authorization:[Bearer …].
+		if at := run(s.text, from, isBlank); at < len(s.text) && s.text[at] == '[' && !strings.HasPrefix(s.text[at:], opening) {
+			from = at + 1
 		}
-	case v.isCredential(s, name, kind):
-		s.claim(kind, v.from, v.end)
+	}
+	v := s.valueAt(from, colon)
+	switch n.weight {
+	case authorization:
+		s.authorization(v)
+	case cookies:
+		s.cookieAt(i, name, v)
+	default:
+		if kind, ok := v.isCredential(s, name, n); ok {
+			s.claim(kind, v.from, v.end)
+		}
 	}
 }
 
@@ -160,11 +138,12 @@ func (s *scanner) flagAt(i int) {
 		return
 	}
 	name := text[i:end]
-	kind, ok := credentialName(name)
-	if !ok {
+	n := nameOf(name)
+	if n.weight != certain {
 		return
 	}
-	if v := s.valueAt(end, true); v.isCredential(s, name, kind) && s.text[v.from] != '-' {
+	v := s.valueAt(end, true)
+	if kind, ok := v.isCredential(s, name, n); ok && s.text[v.from] != '-' {
 		s.claim(kind, v.from, v.end)
 	}
 }
@@ -180,13 +159,13 @@ func (s *scanner) elementAt(i int) {
 	if start == 0 || text[start-1] != '<' {
 		return
 	}
-	kind, ok := credentialName(name)
-	if !ok {
+	n := nameOf(name)
+	if n.weight == unnamed || n.weight > certain {
 		return
 	}
 	end := run(text, i+1, func(c byte) bool { return c != '<' && c != '\n' })
 	v := value{from: i + 1, end: end, quoted: true}
-	if strings.HasPrefix(text[end:], "</") && v.isCredential(s, name, kind) {
+	if kind, ok := v.isCredential(s, name, n); ok && strings.HasPrefix(text[end:], "</") {
 		s.claim(kind, v.from, v.end)
 	}
 }
@@ -221,13 +200,38 @@ func (s *scanner) userinfoAt(i int) {
 	}
 	info := text[i : i+at]
 	user, password, ok := strings.Cut(info, ":")
+	web := isWeb(text[:i])
 	switch {
 	case strings.HasPrefix(info, opening) || strings.HasPrefix(password, opening):
-	case ok && !placeholder(password):
-		s.claim(URLUserinfo, i, i+at)
-	case !ok && len(user) >= 20 && random(user): // a token in the place of a user
+	case ok && !placeholder(password), tokenUser(user, web):
 		s.claim(URLUserinfo, i, i+at)
 	}
+}
+
+// isWeb says whether a text ends in http:// or https://.
+func isWeb(text string) bool {
+	for _, scheme := range [...]string{"http://", "https://"} {
+		if n := len(text) - len(scheme); n >= 0 && strings.EqualFold(text[n:], scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// tokenUser says whether what stands in the place of a user is a token. On the
+// web that place is hardly used for anything else, so there only what looks
+// like the name of a person or a program stays; elsewhere, as in ssh://git@host,
+// a user is a user.
+func tokenUser(user string, web bool) bool {
+	const longName, shortNumbered = 20, 8
+	if !web {
+		return len(user) >= 20 && random(user)
+	}
+	if placeholder(user) || strings.Contains(user, opening) {
+		return false
+	}
+	name := run(user, 0, isNameByte) == len(user) && len(user) < longName
+	return !name || len(user) >= shortNumbered && mixed(user)
 }
 
 // authorization takes the credentials out of the value of an Authorization

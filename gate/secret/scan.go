@@ -12,7 +12,7 @@ const (
 var starts = [256]uint8{
 	'=': operator, ':': operator, '>': operator,
 	'-': tokenStart, '1': tokenStart, 'A': tokenStart, 'B': tokenStart, 'G': tokenStart, 'S': tokenStart,
-	'b': tokenStart, 'd': tokenStart, 'e': tokenStart, 'g': tokenStart, 'h': tokenStart, 'n': tokenStart,
+	'b': tokenStart, 'd': tokenStart, 'e': tokenStart, 'g': tokenStart, 'h': tokenStart, 'm': tokenStart, 'n': tokenStart,
 	'p': tokenStart, 'r': tokenStart, 's': tokenStart, 'w': tokenStart, 'x': tokenStart, 'y': tokenStart,
 }
 
@@ -20,7 +20,7 @@ var starts = [256]uint8{
 // letters that begin a prefix begin an ordinary word, and end here.
 var seconds = [256]string{
 	'-': "-", '1': "/", 'A': "KSBCIG", 'B': "eEaA", 'G': "O", 'S': "G", 'b': "ea", 'd': "co", 'e': "y", 'g': "hil",
-	'h': "fvo", 'n': "p", 'p': "y", 'r': "k", 's': "k", 'w': "h", 'x': "oaw", 'y': "a",
+	'h': "fvo", 'm': "a", 'n': "p", 'p': "y", 'r': "k", 's': "k", 'w': "h", 'x': "oaw", 'y': "a",
 }
 
 // scanner is one pass over a text.
@@ -39,6 +39,12 @@ type scanner struct {
 	noKey int
 	// noCut is how far no run ends in an ellipsis.
 	noCut int
+	// ahead are matches beyond where the scan is, and looked is how far what
+	// credentials' names hold was looked into.
+	ahead  []Match
+	looked int
+	// noCookie is how far cookies were looked for.
+	noCookie int
 	// bare is where the last unquoted value stands.
 	bare value
 }
@@ -75,11 +81,28 @@ func (s *scanner) scan() {
 		}
 		i++
 	}
+	s.addAhead(len(text))
 }
 
-// add appends a match, or unites it with those that it overlaps. The kind that
-// was recognised by its own shape says more than what its surroundings call it.
+// add appends a match, after those that stand before it or overlap it among the
+// ones that were found ahead.
 func (s *scanner) add(m Match) {
+	s.addAhead(m.Start)
+	s.unite(m)
+	s.addAhead(m.End)
+}
+
+// addAhead appends what was found ahead and begins before end.
+func (s *scanner) addAhead(end int) {
+	for len(s.ahead) > 0 && s.ahead[0].Start < end {
+		s.unite(s.ahead[0])
+		s.ahead = s.ahead[1:]
+	}
+}
+
+// unite appends a match, or unites it with those that it overlaps. The kind that
+// was recognised by its own shape says more than what its surroundings call it.
+func (s *scanner) unite(m Match) {
 	for n := len(s.found); n > 0 && s.found[n-1].End > m.Start; n-- {
 		last := s.found[n-1]
 		if m.Kind.contextual() && !last.Kind.contextual() || m.Kind.contextual() == last.Kind.contextual() {

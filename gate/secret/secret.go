@@ -33,6 +33,11 @@ func Redact(text string) (string, []Hit) {
 	if found == nil {
 		return text, nil
 	}
+	return replace(text, found)
+}
+
+// replace puts its replacement in the place of each match.
+func replace(text string, found []Match) (string, []Hit) {
 	var (
 		out  strings.Builder
 		hits []Hit

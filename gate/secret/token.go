@@ -64,6 +64,7 @@ var tokens = [256][]token{
 		{prefix: "hvs.", kind: Vault, first: isURL64, min: 24, rest: isURL64, bounded: true},
 		{prefix: "hooks.slack", kind: SlackWebhook, match: slackWebhook},
 	},
+	'm': {{prefix: "machine", kind: Password, match: netrc}},
 	'n': {{prefix: "npm_", kind: NPM, first: isAlnum, min: 30, rest: isURL64}},
 	'p': {{prefix: "pypi-AgE", kind: PyPI, first: isURL64, min: 16, rest: isURL64}},
 	'r': {
@@ -343,6 +344,42 @@ func schemeValue(text string, i int, name string, in func(byte) bool) (from, end
 
 // isToken68 is the alphabet that RFC 9110 gives the credentials of a scheme.
 func isToken68(c byte) bool { return isB64(c) || c == '_' || c == '-' || c == '.' || c == '~' }
+
+// netrc: the password of "machine HOST login USER password VALUE", on one line
+// or several.
+func netrc(s *scanner, i int) (int, int) {
+	const entry = 512 // a host, a user and a password
+	text := s.text[:min(len(s.text), i+entry)]
+	word := func(i int) (from, end int) {
+		from = run(text, i, isSpace)
+		return from, run(text, from, func(c byte) bool { return c > ' ' })
+	}
+	if !boundary(text, i) {
+		return i, 0
+	}
+	end := i + len("machine")
+	if end == len(text) || !isSpace(text[end]) {
+		return i, 0
+	}
+	_, end = word(end)
+	for range 3 {
+		key, keyEnd := word(end)
+		from, stop := word(keyEnd)
+		switch text[key:keyEnd] {
+		case "login", "account":
+		case "password":
+			stop = run(s.text, stop, func(c byte) bool { return c > ' ' })
+			if got := s.text[from:stop]; from == keyEnd || len(got) <= maxPlaceholder && placeholder(got) || strings.HasPrefix(got, opening) {
+				return i, 0
+			}
+			return from, stop
+		default:
+			return i, 0
+		}
+		end = stop
+	}
+	return i, 0
+}
 
 // bearer without its header: "Bearer" and a run that no sentence goes on with.
 func bearer(s *scanner, i int) (int, int) {

@@ -31,8 +31,12 @@ func (s *scanner) valueAt(i int, colon bool) value {
 	default:
 		// Where a bare value ends does not depend on where it begins, so a
 		// value inside the last one ends with it.
-		if from < s.bare.from || from > s.bare.end {
-			s.bare = value{from: from, end: bare(text, from)}
+		start := from
+		if name := run(text[:min(len(text), from+maxName)], min(from+1, len(text)), isNameByte) + 1; name < len(text) && hashed(text, from, name) {
+			start = name
+		}
+		if start < s.bare.from || start > s.bare.end {
+			s.bare = value{from: start, end: bare(text, start)}
 		}
 		v.end = s.bare.end
 	}
@@ -51,7 +55,15 @@ func bracketed(text string, i int) int {
 	if end == i+1 || end == len(head) || strings.IndexByte("])>}", head[end]) < 0 {
 		return i
 	}
+	if hashed(text, i, end+1) {
+		return i
+	}
 	return end + 1
+}
+
+// hashed says whether text[i:end] is the {SHA} before the hash of a password.
+func hashed(text string, i, end int) bool {
+	return text[i] == '{' && end < len(text) && (isB64(text[end]) || text[end] == '$')
 }
 
 // closing is where a quoted value ends: before the quote that has as many
@@ -105,36 +117,49 @@ func ends(text string, i int) bool {
 // what is longer is one. It also bounds what the same bytes can cost twice.
 const maxPlaceholder = 256
 
-// isCredential says whether a value of that name is worth hiding.
-func (v value) isCredential(s *scanner, name string, kind Kind) bool {
+// isCredential says whether a value of that name is worth hiding, and as what.
+func (v value) isCredential(s *scanner, name string, n naming) (Kind, bool) {
 	text := s.text[v.from:v.end]
 	if len(text) > maxPlaceholder {
-		return !strings.HasPrefix(text, opening)
+		return n.kind, !strings.HasPrefix(text, opening) && (n.weight != possible || drawn(text))
 	}
-	if placeholder(text) {
-		return false
+	if placeholder(text) || !v.quoted && (lookUp(text) || v.spaced && call(text)) {
+		return "", false
 	}
-	if kind != Password && kind != AWSSecret {
+	switch n.weight {
+	case possible:
+		return n.ofShape(text), drawn(text)
+	case likely:
+		return n.kind, !plain(text) && (v.quoted || v.stated(s, name))
+	}
+	if n.kind != Password && n.kind != AWSSecret {
 		// A token is never "5" or "ok".
 		if len(text) < 3 || len(text) <= 6 && run(text, 0, isDigit) == len(text) {
-			return false
+			return "", false
 		}
-		if kind == Key && isPath(text) {
-			return false
+		if n.kind == Key && isPath(text) {
+			return "", false
 		}
 	}
 	if strings.EqualFold(name, "pwd") || strings.EqualFold(name, "oldpwd") {
 		if isPath(text) { // the variable of the shell
-			return false
+			return "", false
 		}
 	}
-	if v.quoted {
-		return true
+	return n.kind, v.quoted || !v.colon || !v.spaced || !isWord(text) && !prose(s.text, v)
+}
+
+// stated says whether an unquoted value of a likely name is one, rather than
+// what a sentence, a test or a piece of code goes on with: pass=hunter2, or
+// "pass: hunter2" alone on its line.
+func (v value) stated(s *scanner, name string) bool {
+	text := s.text[v.from:v.end]
+	if !v.spaced {
+		return !v.colon || mixed(text)
 	}
-	if lookUp(text) || v.spaced && call(text) {
-		return false
-	}
-	return !v.colon || !v.spaced || !isWord(text) && !prose(s.text, v)
+	last := run(s.text, v.end, isBlank)
+	alone := last == len(s.text) || strings.IndexByte("\r\n,;}", s.text[last]) >= 0
+	return mixed(text) && alone && name != "PASS"
 }
 
 // placeholder says whether a value stands for a credential and is none: empty,
