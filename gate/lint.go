@@ -62,18 +62,18 @@ func (g Gate) warn(f *contract.File, p *plan.Plan) []contract.Problem {
 	for _, step := range p.Steps {
 		check := &f.Doc.Root.Get("checks").Items[step.Index]
 		of := func(message, fix string) {
-			out = append(out, f.At(check, fmt.Sprintf("/checks/%d", step.Index), fmt.Sprintf("check %q: %s", step.ID, message), fix))
+			out = append(out, f.At(check, fmt.Sprintf("/checks/%d", step.Index), fmt.Sprintf("check %q%s", step.ID, message), fix))
 		}
 		for _, tool := range step.Tools {
 			if !onPath(tool) {
-				of(fmt.Sprintf("a run on this machine can only end inconclusive: there is no program %q on PATH", tool), "Install it, or run the contract where it is.")
+				of(fmt.Sprintf(" can only end inconclusive on this machine: there is no program %q on PATH", tool), "Install it, or run the contract where it is.")
 			}
 		}
 		for _, warning := range step.Warnings {
-			of(warning, "")
+			of(": "+warning, "")
 		}
 		if id := twice(f.Contract.Checks[step.Index].DependsOn); id != "" {
-			of(fmt.Sprintf("depends_on names %q twice, which says no more than once", id), "Remove one of them.")
+			of(fmt.Sprintf(": depends_on names %q twice, which says no more than once", id), "Remove one of them.")
 		}
 	}
 	return out
