@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
 // target is where a command that makes a contract puts it.
@@ -50,7 +51,7 @@ func (c *cli) writeContract(to target, done string, data []byte) error {
 		return err
 	}
 	if to.file == toStdout {
-		return c.write(c.out, data)
+		return c.write(c.out, text.EscapeJSON(data)) // its digest is that of its value
 	}
 	if err := writeFile(to.file, data, to.force); err != nil {
 		return err

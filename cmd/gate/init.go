@@ -12,6 +12,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/roots"
 	"github.com/verdictgate/verdictgate/gate/sqlread"
+	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
 func (c *cli) initCommand() *cobra.Command {
@@ -79,7 +80,7 @@ func orElse(err, cleanup error) error {
 
 func (c *cli) writeDraft(to target, d draft.Draft) error {
 	if to.file == toStdout {
-		if err := c.write(c.out, d.Contract); err != nil {
+		if err := c.write(c.out, text.EscapeJSON(d.Contract)); err != nil {
 			return err
 		}
 	} else if err := writeFile(to.file, d.Contract, to.force); err != nil {

@@ -72,8 +72,12 @@ func Make(ctx context.Context, src Source) (Draft, error) {
 		return Draft{}, err
 	}
 	if len(s.facts)+len(s.commands) == 0 {
+		why := ""
+		if len(s.notes) > 0 {
+			why = ": " + strings.Join(s.notes, "; ")
+		}
 		return Draft{}, fault.New(fault.ContractEmpty, "Write the first check by hand: `gate checks` lists the types, `gate lint --schema` helps an editor.",
-			"nothing was found in %s that a first check could be about", check.Show(src.Name))
+			"nothing was found in %s that a first check could be about%s", check.Show(src.Name), why).With("notes", append([]string{}, s.notes...))
 	}
 	return s.draft(), nil
 }
@@ -148,7 +152,9 @@ func (s *survey) text(name string) string {
 }
 
 func (s *survey) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+	// A name in a repository may be a credential by mistake.
+	note, _ := secret.Redact(fmt.Sprintf(format, args...))
+	s.notes = append(s.notes, note)
 }
 
 // exists adds that a file is there, once.
@@ -160,11 +166,13 @@ func (s *survey) exists(name string) {
 	s.fact("file_exists", name, check.Show(name)+" is there", member("path", strictjson.Str(name)))
 }
 
-// fact adds a required check that only reads.
-func (s *survey) fact(checkType, about, description string, params ...strictjson.Member) {
-	if c, ok := s.check(checkType, about, description, true, params); ok {
+// fact adds a required check that only reads, and says whether it could.
+func (s *survey) fact(checkType, about, description string, params ...strictjson.Member) bool {
+	c, ok := s.check(checkType, about, description, true, params)
+	if ok {
 		s.facts = append(s.facts, c)
 	}
+	return ok
 }
 
 // command adds an advisory check that starts a process.
@@ -242,7 +250,7 @@ func (s *survey) draft() Draft {
 	if r := []rune(id); len(r) > 200 {
 		id = string(r[:200])
 	}
-	if id == "." || id == "/" || id == "" {
+	if _, found := secret.Credential(id); found || id == "." || id == "/" || id == "" {
 		id = "repository"
 	}
 	checks := append(slices.Clone(s.facts), s.commands...) // commands last: each one is a barrier

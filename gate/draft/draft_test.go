@@ -170,6 +170,30 @@ func TestNothingFound(t *testing.T) {
 	}
 }
 
+// What could not be taken is told although nothing else is there, and no token
+// gets into a draft or a note.
+func TestTokensInARepository(t *testing.T) {
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	files := repository("package.json", `{"name":"`+token+`","scripts":{"test:`+token+`":"`+token+` vitest"}}`)
+	d, err := Make(t.Context(), Source{Name: token, Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Join(d.Notes, "\n")
+	if strings.Contains(string(d.Contract)+told, token) {
+		t.Errorf("a token is told:\n%s\n%s", d.Contract, told)
+	}
+	if !strings.Contains(string(d.Contract), `"file_exists"`) || strings.Count(told, "looks like a credential") != 2 {
+		t.Errorf("%s\n%s", d.Contract, told)
+	}
+	_, err = Make(t.Context(), Source{Name: "n", Files: repository(token+".db", sqliteHeader), Rows: tables(nil)})
+	f := fault.As(err)
+	notes, ok := f.Details["notes"].([]string)
+	if f.Code != fault.ContractEmpty || !ok || len(notes) != 2 || !strings.Contains(f.Message, notes[0]) || strings.Contains(f.Message+strings.Join(notes, ""), token) {
+		t.Errorf("%v %q", err, notes)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	files := repository("Makefile", "test:\n")
 	files["package.json"] = &fstest.MapFile{Data: make([]byte, maxText+1)}

@@ -70,11 +70,9 @@ func nodePackage(s *survey) {
 		return
 	}
 	name := doc.Root.Get("name")
-	if name == nil {
+	if name == nil || !s.fact("json_value", "package_name", "package.json names the package", member("path", strictjson.Str("package.json")),
+		member("pointer", strictjson.Str("/name")), member("equals", *name)) {
 		s.exists("package.json")
-	} else {
-		s.fact("json_value", "package_name", "package.json names the package", member("path", strictjson.Str("package.json")),
-			member("pointer", strictjson.Str("/name")), member("equals", *name))
 	}
 	scripts := doc.Root.Get("scripts")
 	if scripts == nil || scripts.Kind != strictjson.Object {
