@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
@@ -47,6 +49,7 @@ gate show; a run whose bindings do not hold is listed without a verdict.`,
 		if limit > 0 {
 			runs = all[:min(limit, len(all))]
 		}
+		dir, runs = shown(dir, runs)
 		if c.format == formatJSON {
 			return c.document(struct {
 				DataDir string         `json:"data_dir"`
@@ -57,6 +60,20 @@ gate show; a run whose bindings do not hold is listed without a verdict.`,
 		return c.write(c.out, c.listText(dir, runs, len(all)))
 	}
 	return cmd
+}
+
+// shown takes the credentials out of what a list prints: a contract's name and
+// a folder's are chosen by people, and nobody looks through a list for them.
+func shown(dir string, runs []bundle.Entry) (string, []bundle.Entry) {
+	out := slices.Clone(runs)
+	texts := []*string{&dir}
+	for i := range out {
+		texts = append(texts, &out[i].ContractID, &out[i].Bundle)
+	}
+	for _, t := range texts {
+		*t, _ = secret.Redact(*t)
+	}
+	return dir, out
 }
 
 func (c *cli) listText(dir string, runs []bundle.Entry, total int) []byte {
