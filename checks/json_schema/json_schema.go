@@ -151,7 +151,7 @@ func report(p *Params, doc *strictjson.Document, violations []violation) check.O
 	if findings[0].Pointer != "" {
 		first = clip(findings[0].Pointer, maxMessage)
 	}
-	o := check.Failed("%s violates the schema in %s, first %s: %s", p.Path.File(), places(total), first, findings[0].Message)
+	o := check.Failed("%s violates the schema in %s, first %s%s%s", p.Path.File(), places(total), first, check.Colon(violations[0].at...), findings[0].Message)
 	observed := map[string]any{"total": total, "violations": shown}
 	if total > len(shown) {
 		observed["note"] = fmt.Sprintf("these are the first %d", len(shown))

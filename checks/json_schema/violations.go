@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
@@ -56,7 +57,7 @@ func (v violation) message() string {
 	if v.member {
 		return "the member is not allowed"
 	}
-	text := words(v.cause.ErrorKind)
+	text := words(v.cause.ErrorKind, v.cause.InstanceLocation)
 	if reasons := alternatives(v.cause); reasons != "" {
 		text += ": " + reasons
 	}
@@ -119,18 +120,23 @@ func alternatives(err *jsonschema.ValidationError) string {
 
 // words says what is wrong. The library's own words would quote values of any
 // length, group digits and list the members of a map in its random order.
-func words(k jsonschema.ErrorKind) string {
+// What the names on the way to a value call a credential is not quoted.
+func words(k jsonschema.ErrorKind, at []string) string {
 	switch k := k.(type) {
 	case *kind.Type:
 		return fmt.Sprintf("is %s, not %s", k.Got, strings.Join(k.Want, " or "))
 	case *kind.Enum:
-		return "is none of " + quoteAll(k.Want)
+		return "is none of " + quoteAll(k.Want, at)
 	case *kind.Const:
-		return "is not " + quote(k.Want)
+		return "is not " + quote(k.Want, at...)
 	case *kind.Format:
-		return fmt.Sprintf("%s is no %s: %v", quote(k.Got), k.Want, k.Err)
+		shown := quote(k.Got, at...)
+		if shown != quote(k.Got) {
+			return fmt.Sprintf("%s is no %s", shown, k.Want) // the reason may quote it
+		}
+		return fmt.Sprintf("%s is no %s: %v", shown, k.Want, k.Err)
 	case *kind.Pattern:
-		return fmt.Sprintf("%s does not match the pattern %s", quote(k.Got), quote(k.Want))
+		return fmt.Sprintf("%s does not match the pattern %s", quote(k.Got, at...), quote(k.Want, at...))
 	case *kind.Required:
 		return "lacks " + members(k.Missing)
 	case *kind.Dependency:
@@ -220,22 +226,21 @@ func members(names []string) string {
 	return "the members " + strings.Join(quoted, ", ")
 }
 
-func quoteAll(values []any) string {
+func quoteAll(values []any, at []string) string {
 	quoted := make([]string, 0, len(values))
 	for _, v := range values {
-		quoted = append(quoted, quote(v))
+		quoted = append(quoted, quote(v, at...))
 	}
 	return strings.Join(quoted, ", ")
 }
 
 // quote writes a value of a schema or a document as JSON, cut to what a message
-// can hold.
-func quote(v any) string {
+// can hold. Names and indices lead to the place that it is about.
+func quote(v any, at ...string) string {
 	switch v := v.(type) {
 	case string:
 		s := strictjson.Str(v)
-		text, _ := strictjson.Excerpt(&s, maxQuoted)
-		return text
+		return check.Excerpt(&s, maxQuoted, at...)
 	case json.Number:
 		return clip(v.String(), maxQuoted)
 	case []any:

@@ -58,13 +58,19 @@ func run(ctx context.Context, p *Params, pass *check.Pass) check.Outcome {
 	if p.Equals != nil {
 		return p.compare(doc, found)
 	}
-	ok, reason := p.Satisfies.Holds(found)
+	ok, reason := p.Satisfies.Holds(found, p.Pointer...)
 	if !ok {
-		o := check.Failed("%s: %s", p.where(), reason)
+		o := check.Failed("%s%s%s", p.where(), check.Colon(p.Pointer...), reason)
 		o.Findings = []record.Finding{p.finding(doc, place{found, p.Pointer}, reason)}
-		return o.Expecting(p.expected()).Observing(check.Observable(found))
+		return p.saw(o, found)
 	}
-	return check.Passed("%s satisfies the matcher", p.where()).Expecting(p.expected()).Observing(check.Observable(found))
+	return p.saw(check.Passed("%s satisfies the matcher", p.where()), found)
+}
+
+// saw adds the value to an outcome, as far as it may be shown.
+func (p *Params) saw(o check.Outcome, found *strictjson.Value) check.Outcome {
+	o.Limitations = check.Withheld(found, p.Pointer...)
+	return o.Expecting(p.expected()).Observing(check.Observable(found, p.Pointer...))
 }
 
 // place is a value in the document and the pointer that leads to it.
@@ -82,17 +88,17 @@ func nowhere(p *Params, doc *strictjson.Document, last place, why string) check.
 	}
 	o := check.Failed("%s leads nowhere: %s, %s", p.where(), led, why)
 	o.Findings = []record.Finding{p.finding(doc, last, fmt.Sprintf("%s leads nowhere: %s", quote(p.Pointer.String()), why))}
-	return o.Expecting(p.expected()).Observing(map[string]any{"led_to": last.at.String(), "why": why, "value_there": check.Observable(last.value)})
+	return o.Expecting(p.expected()).Observing(map[string]any{"led_to": last.at.String(), "why": why, "value_there": check.Observable(last.value, last.at...)})
 }
 
 func (p *Params) compare(doc *strictjson.Document, found *strictjson.Value) check.Outcome {
 	if strictjson.Equal(found, p.Equals) {
-		return check.Passed("%s is %s", p.where(), show(found)).Expecting(p.expected()).Observing(check.Observable(found))
+		return p.saw(check.Passed("%s is %s", p.where(), check.Excerpt(found, maxQuoted, p.Pointer...)), found)
 	}
 	at, reason := difference(place{found, p.Pointer}, p.Equals)
 	o := check.Failed("%s: %s", p.Path.File(), reason)
 	o.Findings = []record.Finding{p.finding(doc, at, reason)}
-	return o.Expecting(p.expected()).Observing(check.Observable(found))
+	return p.saw(o, found)
 }
 
 // difference finds the first place, in the order of the document, where a
@@ -132,7 +138,11 @@ func difference(got place, want *strictjson.Value) (place, string) {
 			}
 		}
 	}
-	return got, fmt.Sprintf("%s is %s, not %s", at(got), show(v), show(want))
+	is, not := check.Excerpt(v, maxQuoted, got.at...), check.Excerpt(want, maxQuoted, got.at...)
+	if is == not {
+		return got, fmt.Sprintf("%s is %s, and not the wanted one", at(got), is)
+	}
+	return got, fmt.Sprintf("%s is %s, not %s", at(got), is, not)
 }
 
 func at(p place) string {
@@ -158,20 +168,15 @@ func (p *Params) finding(doc *strictjson.Document, at place, message string) rec
 func (p *Params) expected() any {
 	out := map[string]any{"pointer": p.Pointer.String()}
 	if p.Equals != nil {
-		out["equals"] = check.Observable(p.Equals)
+		out["equals"] = check.Observable(p.Equals, p.Pointer...)
 	} else {
-		out["satisfies"] = p.Satisfies
+		out["satisfies"] = p.Satisfies.Shown(p.Pointer...)
 	}
 	return out
-}
-
-func show(v *strictjson.Value) string {
-	text, _ := strictjson.Excerpt(v, maxQuoted)
-	return text
 }
 
 // quote writes a name or a pointer of the document, which may be of any length.
 func quote(s string) string {
 	v := strictjson.Str(s)
-	return show(&v)
+	return check.Excerpt(&v, maxQuoted)
 }

@@ -196,7 +196,8 @@ func (f *inFile) read(ctx context.Context, files check.Files) *reading {
 		r.observed["led_to"], r.observed["why"] = deepest.String(), why
 		return r.none(check.Failed("%s leads nowhere: at %s, %s", r.what, quote(deepest.String()), why))
 	case v.Kind != strictjson.Number:
-		r.observed["value"] = check.Observable(v)
+		r.observed["value"] = check.Observable(v, f.Pointer...)
+		r.limitations = check.Withheld(v, f.Pointer...)
 		return r.none(check.Failed("%s is %s, not a number", r.what, v.Kind))
 	}
 	r.literal = strictjson.Literal(v.Text)
@@ -215,7 +216,8 @@ func (d *inDatabase) read(ctx context.Context, rows check.Rows) *reading {
 	}
 	cell := &set.Rows[0][0]
 	if cell.Kind != strictjson.Number {
-		r.observed["value"] = check.Observable(cell)
+		r.observed["value"] = check.Observable(cell, set.Columns...)
+		r.limitations = check.Withheld(cell, set.Columns...)
 		return r.none(check.Failed("%s is %s, not a number", r.what, cell.Kind))
 	}
 	r.literal = strictjson.Literal(cell.Text)

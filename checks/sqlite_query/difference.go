@@ -46,7 +46,7 @@ func rowDifferences(columns []string, got, want *strictjson.Value) []string {
 		case w == nil:
 			out = append(out, fmt.Sprintf(" has the column %s, which is not expected", column(name)))
 		case !strictjson.Equal(v, w):
-			out = append(out, fmt.Sprintf(", column %s: %s, expected %s%s", column(name), show(v), show(w), hint(v, w)))
+			out = append(out, fmt.Sprintf(", column %s: %s, expected %s%s", column(name), show(name, v), show(name, w), hint(v, w)))
 		}
 	}
 	for i := range want.Members {
@@ -108,10 +108,8 @@ func list(columns []string) string {
 	return strings.Join(out, ", ")
 }
 
-func show(v *strictjson.Value) string {
-	text, _ := strictjson.Excerpt(v, maxCell)
-	return text
-}
+// show quotes a value of a column.
+func show(name string, v *strictjson.Value) string { return check.Excerpt(v, maxCell, name) }
 
 func counted(n int64) string { return counts(n, "row") }
 

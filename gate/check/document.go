@@ -8,6 +8,7 @@ import (
 
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
@@ -52,11 +53,40 @@ func (p Path) File() string { return Show(path.Clean(string(p))) }
 const MaxValue = 4 << 10
 
 // Observable is a JSON value as a result holds it: itself, or when it is large
-// its kind and its beginning.
-func Observable(v *strictjson.Value) any {
-	text, cut := strictjson.Excerpt(v, MaxValue)
+// its kind and its beginning. Member names and indices lead from the root of its
+// document to it; without them nobody could tell later that it is a password.
+func Observable(v *strictjson.Value, at ...string) any {
+	place := secret.At(at...)
+	text, cut := place.Excerpt(v, MaxValue)
 	if !cut {
+		if place.Named() {
+			return place.Redact(v)
+		}
 		return *v
 	}
 	return map[string]any{"type": v.Kind.String(), "excerpt": text, "note": fmt.Sprintf("larger than %d bytes; this is the beginning", MaxValue)}
 }
+
+// Excerpt is a JSON value as a message quotes it, within most bytes, and without
+// what member names in it or on the way to it call a credential.
+func Excerpt(v *strictjson.Value, most int, at ...string) string {
+	text, _ := secret.At(at...).Excerpt(v, most)
+	return text
+}
+
+// Withheld says, for the limitations of a result, that the value at a pointer is
+// not in it; nil when it is.
+func Withheld(v *strictjson.Value, at ...string) []string {
+	place := secret.At(at...)
+	if !place.Named() {
+		return nil
+	}
+	if shown := place.Redact(v); strictjson.Equal(&shown, v) {
+		return nil
+	}
+	return []string{fmt.Sprintf("redacted what stands at %s: its name says that it is a credential", Quote(strictjson.Pointer(at).String()))}
+}
+
+// Colon stands between a pointer and a message about its value. After the name
+// of a credential the first word behind a colon would be taken for its value.
+func Colon(at ...string) string { return secret.At(at...).Colon() }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
@@ -37,6 +38,18 @@ func (m *Matcher) MarshalJSON() ([]byte, error) {
 		return []byte("{}"), nil
 	}
 	return strictjson.Canonical(m.source), nil
+}
+
+// Shown is the matcher as the contract has it, less what it says of a credential
+// when member names and indices lead to one.
+func (m *Matcher) Shown(at ...string) strictjson.Value {
+	if m.source == nil {
+		return strictjson.Obj()
+	}
+	if place := secret.At(at...); place.Named() {
+		return place.Redact(m.source)
+	}
+	return *m.source
 }
 
 // DecodeStrict reads a matcher and reports everything that is wrong with it.

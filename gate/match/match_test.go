@@ -74,6 +74,10 @@ func TestHolds(t *testing.T) {
 		{`{"members":{"a":{"type":"null"}}}`, `{}`, `"members" wants the member "a", which is missing`},
 		{`{"members":{"a":{"type":"null"}}}`, `"a"`, `"members" wants an object, and it is "a"`},
 		{`{"members":{"a/b":{"each":{"members":{"x":{"lt":1}}}}}}`, `{"a/b":[{"x":0},{"x":1}]}`, `at /a~1b/1/x: "lt" wants a number less than 1, and it is 1`},
+		{`{"members":{"password":{"type":"integer"}}}`, `{"password":"hunter2sekrit"}`, `at /password, "type" wants integer, and it is "[redacted:password]"`},
+		{`{"members":{"a":{"members":{"token":{"each":{"one_of":["x1y"]}}}}}}`, `{"a":{"token":["abc"]}}`, `at /a/token/0, "one_of" wants one of an array, ["[redacted:token]"], and it is "[redacted:token]"`},
+		{`{"members":{"password":{"matches":"^sekrit$"}}}`, `{"password":"hunter2"}`, `at /password, "matches" "[redacted:password]" is not found in "[redacted:password]"`},
+		{`{"type":"array"}`, `{"user":"u","password":{"value":"hunter2"}}`, `"type" wants array, and it is an object, {"user":"u","password":{"value":"[redacted:password]"}}`},
 		{`{"members":{"z":{"gt":1},"b":{"gt":1}}}`, `{"z":0,"b":0}`, `at /b: "gt" wants a number greater than 1, and it is 0`},
 		{`{"gt":1,"type":"string"}`, `"a"`, `"gt" wants a number, and it is "a"`},
 		{`{"gt":1,"lt":3,"type":"integer","not":{"one_of":[2]}}`, `2`, `"not" wants its matcher not to hold, and it holds for 2`},
@@ -257,4 +261,20 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%s on text %q: %v, %q", matcher, value, ok, why)
 		}
 	})
+}
+
+// The place of a value tells what its messages must not quote.
+func TestHoldsAtACredential(t *testing.T) {
+	m, problems := decode(parse(t, `{"contains":"sekrit-x"}`))
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	v := strictjson.Str("hunter2sekrit")
+	if _, why := m.Holds(&v, "db", "password"); strings.Contains(why, "sekrit") {
+		t.Errorf("the message is %s", why)
+	}
+	shown := m.Shown("db", "password")
+	if text, _ := strictjson.Excerpt(&shown, 100); text != `{"contains":"[redacted:password]"}` {
+		t.Errorf("the matcher is shown as %s", text)
+	}
 }

@@ -52,6 +52,15 @@ func memberNaming(name string) naming {
 // Named says whether a name or its surroundings call a value at this place a credential.
 func (p Place) Named() bool { return p.weight != unnamed }
 
+// Colon is ": " for a sentence that goes on after the name of the place, or ", "
+// where the first word after a colon would be taken for a credential.
+func (p Place) Colon() string {
+	if p.Named() {
+		return ", "
+	}
+	return ": "
+}
+
 // Redact redacts a value that stands at this place.
 func (p Place) Redact(v *strictjson.Value) strictjson.Value {
 	var r valueRedactor

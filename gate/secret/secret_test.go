@@ -185,7 +185,7 @@ var positives = []struct {
 	{URLUserinfo, "https://«hunter2sekrit»@host/"},
 	{URLUserinfo, "https://«0123456789abcdef»@host/x"},
 	{URLUserinfo, "https://«0123456789abcdef:»@host/x"},
-	{GitHub, "https://«0" + ghp + "»@host"}, {GitHub, "x://0«" + ghp + "»@host"},
+	{GitHub, "https://«0" + ghp + "»@host"},
 	{URLUserinfo, "HTTP://«a!b$c»@host"},
 	{Key, "AccountKey=«" + alnum(86) + "==»;EndpointSuffix=core"},
 }
