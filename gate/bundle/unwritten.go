@@ -8,7 +8,6 @@ import (
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/record"
-	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 )
 
@@ -45,7 +44,7 @@ func (p *Pending) Unwritten(c Content, why error) *Unwritten {
 		r, ok := p.received[a.Index]
 		if !ok {
 			var err error
-			if r, err = redact(&a, func(strictjson.Digest, []byte) error { return nil }); err != nil {
+			if r, err = redact(&a, discard); err != nil {
 				continue
 			}
 		}

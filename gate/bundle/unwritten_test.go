@@ -78,3 +78,33 @@ func TestUnwrittenTellsWhatWasFound(t *testing.T) {
 		t.Error("what is told of an unwritten run is not redacted")
 	}
 }
+
+// TestLostBlobs: an answer whose blobs find no room is told, and never sealed.
+func TestLostBlobs(t *testing.T) {
+	data := t.TempDir()
+	p, err := Begin(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs := filepath.Join(p.partial, "blobs")
+	if err := os.WriteFile(blobs, nil, 0o644); err != nil { // in the place of the folder
+		t.Fatal(err)
+	}
+	c := content(t)
+	for i := range c.Answers {
+		if err := p.Receive(&c.Answers[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(blobs); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Seal(c)
+	var u *Unwritten
+	if !errors.As(err, &u) || len(u.Evidence.CheckResults) != 3 || len(u.Evidence.CheckResults[1].EvidenceRefs) > 0 {
+		t.Fatalf("%v", err)
+	}
+	if whole, partial := visible(t, data); len(whole)+len(partial) > 0 {
+		t.Errorf("left: %v %v", whole, partial)
+	}
+}

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -40,6 +41,7 @@ type Pending struct {
 	unlock                   func()
 	folders                  []folder
 	reopened                 bool             // something had changed their permissions
+	lost                     error            // why blobs could not be written
 	received                 map[int]redacted // by the answer's index
 	stored                   map[strictjson.Digest]bool
 }
@@ -67,12 +69,17 @@ func Begin(dataDir string) (*Pending, error) {
 }
 
 // Receive redacts an answer, writes its blobs, and takes them from it. What
-// the answer says is kept for Seal.
+// the answer says is kept for Seal. Blobs that cannot be written are Seal's
+// error: the run goes on, so that what is found can be told.
 func (p *Pending) Receive(a *record.Answer) error {
 	p.reopen()
 	r, err := redact(a, p.store)
 	if err != nil {
-		return unwritten(p.dataDir, err)
+		lost := err
+		if r, err = redact(a, discard); err != nil {
+			return unwritten(p.dataDir, err)
+		}
+		p.lost = cmp.Or(p.lost, lost)
 	}
 	p.received[a.Index] = r
 	a.Blobs = nil
@@ -173,7 +180,7 @@ func unwritten(dataDir string, err error) error {
 // whatever happens to the machine.
 func (p *Pending) fill(id string, now time.Time, c Content) error {
 	e, err := p.evidence(id, now, c)
-	if err != nil {
+	if err = cmp.Or(err, p.lost); err != nil {
 		return err
 	}
 	evidence, err := strictjson.Marshal(e)
@@ -248,6 +255,9 @@ func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error
 }
 
 func (p *Pending) blobs() string { return filepath.Join(p.partial, blobsName, algorithmName) }
+
+// discard stands for store where nothing can be written.
+func discard(strictjson.Digest, []byte) error { return nil }
 
 // store writes a blob, once.
 func (p *Pending) store(d strictjson.Digest, data []byte) error {
