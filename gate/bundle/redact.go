@@ -12,6 +12,9 @@ import (
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
+// wholeInBlob ends the limitation about a value that was cut.
+const wholeInBlob = "; the whole is in a blob"
+
 // redacted is what may be written of one answer.
 type redacted struct {
 	result      record.Result
@@ -197,7 +200,7 @@ func (r *redaction) limitations() []string {
 		out = append(out, line(fmt.Sprintf("redacted %d %s in check %s: %s%s", t.Count, t.Kind.Words(t.Count), r.result.CheckID, strings.Join(where, ", "), more)))
 	}
 	if len(r.cut) > 0 {
-		out = append(out, fmt.Sprintf("check %s: only a part of %s is in evidence.json; the whole is in a blob", r.result.CheckID, strings.Join(r.cut, ", ")))
+		out = append(out, fmt.Sprintf("check %s: only a part of %s is in evidence.json%s", r.result.CheckID, strings.Join(r.cut, ", "), wholeInBlob))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/verdictgate/verdictgate/gate/contract"
@@ -49,6 +50,7 @@ func (p *Pending) Unwritten(c Content, why error) *Unwritten {
 			}
 		}
 		r.result.EvidenceRefs, r.artifacts = []record.Ref{}, nil
+		r.limitations = slices.DeleteFunc(slices.Clone(r.limitations), func(l string) bool { return strings.HasSuffix(l, wholeInBlob) })
 		kept.received[a.Index] = r
 		c.Answers = append(c.Answers, a)
 	}

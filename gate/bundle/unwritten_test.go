@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -91,6 +92,7 @@ func TestLostBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := content(t)
+	c.Answers[0].Result.Observed = json.RawMessage(`"` + strings.Repeat("x", 2*maxInline) + `"`)
 	for i := range c.Answers {
 		if err := p.Receive(&c.Answers[i]); err != nil {
 			t.Fatal(err)
@@ -103,6 +105,9 @@ func TestLostBlobs(t *testing.T) {
 	var u *Unwritten
 	if !errors.As(err, &u) || len(u.Evidence.CheckResults) != 3 || len(u.Evidence.CheckResults[1].EvidenceRefs) > 0 {
 		t.Fatalf("%v", err)
+	}
+	if told := strings.Join(u.Evidence.Limitations, "\n"); strings.Contains(told, "in a blob") {
+		t.Errorf("a blob is promised that is nowhere: %s", told)
 	}
 	if whole, partial := visible(t, data); len(whole)+len(partial) > 0 {
 		t.Errorf("left: %v %v", whole, partial)
