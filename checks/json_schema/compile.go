@@ -45,31 +45,14 @@ type compiled struct {
 
 // compile compiles the schema at n and reports what is wrong with it.
 func compile(n strictjson.Node, loader jsonschema.URLLoader) *compiled {
-	before := len(n.Report.Problems)
-	unsafeNumbers(n)
-	if len(n.Report.Problems) > before {
+	if !examine(n, loader) {
 		return nil
 	}
-	doc := instance(n.Value)
 	// An extension makes the library hold a schema against a part of its
-	// metaschema only. So the schema is compiled as it is first, to find
-	// what is wrong with it, and then once more for use.
-	plain, err := newCompiler(loader, doc)
-	if err == nil {
-		var s *jsonschema.Schema
-		if s, err = plain.Compile(base); err == nil {
-			if at := circle(s); at != "" {
-				place(n, at).Problemf("", "the schema refers to itself in a circle, at %s, without going into the document", shortURL(at))
-				return nil
-			}
-		}
-	}
-	if err != nil {
-		explain(n, err)
-		return nil
-	}
+	// metaschema only. So the schema was compiled as it is first, to find what
+	// is wrong with it, and is compiled once more for use.
 	stop := new(stopper)
-	c, err := newCompiler(loader, doc)
+	c, err := newCompiler(loader, instance(n.Value))
 	if err == nil {
 		c.RegisterVocabulary(stop.vocabulary())
 		c.AssertVocabs()
@@ -215,14 +198,10 @@ func explain(n strictjson.Node, err error) {
 			descend(root, at).Problemf(fix, "no valid schema: %s", v.message())
 		}
 	case errors.As(err, &load):
-		for _, at := range mentions(n, load.URL, "$schema") {
-			at.Problemf("Name http://json-schema.org/draft-07/schema#, https://json-schema.org/draft/2020-12/schema or another published draft, or leave it out for 2020-12.",
-				"$schema %q is no known draft", clip(at.Text, maxMessage))
-			return
+		for _, at := range referring(n, load.URL) {
+			at.Problemf("Copy what is referred to into $defs (definitions before 2019-09) and refer to it there.",
+				"the reference to %s leads out of the schema; nothing is ever fetched", shortURL(load.URL))
 		}
-		at := first(mentions(n, load.URL, "$ref", "$dynamicRef", "$recursiveRef"), n)
-		at.Problemf("Copy what is referred to into $defs (definitions before 2019-09) and refer to it there.",
-			"the reference to %s leads out of the schema; nothing is ever fetched", shortURL(load.URL))
 	case errors.As(err, &regex):
 		place(n, regex.URL).Problemf(linearTime, "%q is no RE2 pattern: %v", clip(regex.Regex, maxMessage), regex.Err)
 	default:
@@ -253,26 +232,9 @@ func explainReference(n strictjson.Node, err error) {
 		n.Problemf("", "the schema does not compile: %s", clip(strings.ReplaceAll(err.Error(), base, ""), maxMessage))
 		return
 	}
-	at := first(mentions(n, target, "$ref", "$dynamicRef", "$recursiveRef"), n)
-	at.Problemf("", "the reference to %s leads nowhere", shortURL(target))
-}
-
-// mentions finds the members of those names whose text is a reference to the
-// address: the library reports addresses, a person looks for places.
-func mentions(n strictjson.Node, address string, names ...string) []strictjson.Node {
-	var out []strictjson.Node
-	for i := range n.Items {
-		out = append(out, mentions(n.Item(i), address, names...)...)
+	for _, at := range referring(n, target) {
+		at.Problemf("", "the reference to %s leads nowhere", shortURL(target))
 	}
-	for i := range n.Members {
-		m := &n.Members[i]
-		at := n.MemberAt(i)
-		if m.Value.Kind == strictjson.String && slices.Contains(names, m.Name) && refersTo(m.Value.Text, address) {
-			out = append(out, at)
-		}
-		out = append(out, mentions(at, address, names...)...)
-	}
-	return out
 }
 
 // refersTo says whether a reference can have resolved to an address: it is its
@@ -285,13 +247,6 @@ func refersTo(ref, address string) bool {
 	bare, _, _ := strings.Cut(ref, "#")
 	return ref != "" && (strings.HasSuffix(address, ref) || strings.HasSuffix(whole, ref)) ||
 		bare != "" && strings.HasSuffix(address, bare)
-}
-
-func first(found []strictjson.Node, otherwise strictjson.Node) strictjson.Node {
-	if len(found) > 0 {
-		return found[0]
-	}
-	return otherwise
 }
 
 // place gives the node of a part of the schema that the library names by its
@@ -320,11 +275,11 @@ func shortURL(address string) string {
 }
 
 // circle finds a subschema that leads back to itself without going into the
-// document: validating with it would never end. References that are resolved
-// only while validating are not followed; the library stops at theirs.
-func circle(s *jsonschema.Schema) string {
+// document: validating with it would never end.
+func circle(roots []*jsonschema.Schema) string {
 	const open, done = 1, 2
 	state := map[*jsonschema.Schema]int{}
+	anchors := countAnchors(roots)
 	var visit func(s *jsonschema.Schema) string
 	visit = func(s *jsonschema.Schema) string {
 		switch {
@@ -334,7 +289,7 @@ func circle(s *jsonschema.Schema) string {
 			return s.Location
 		}
 		state[s] = open
-		for _, next := range inPlace(s) {
+		for _, next := range append(inPlace(s), anchors.surely(s)...) {
 			if at := visit(next); at != "" {
 				return at
 			}
@@ -343,12 +298,43 @@ func circle(s *jsonschema.Schema) string {
 		return ""
 	}
 	var at string
-	walk(s, func(s *jsonschema.Schema) {
+	walk(roots, func(s *jsonschema.Schema) {
 		if at == "" {
 			at = visit(s)
 		}
 	})
 	return at
+}
+
+// anchors counts the subschemas that a dynamic reference can lead to, by name.
+type anchors struct {
+	dynamic   map[string]int
+	recursive int
+}
+
+func countAnchors(roots []*jsonschema.Schema) anchors {
+	a := anchors{dynamic: map[string]int{}}
+	walk(roots, func(s *jsonschema.Schema) {
+		a.dynamic[s.DynamicAnchor]++
+		if s.RecursiveAnchor {
+			a.recursive++
+		}
+	})
+	return a
+}
+
+// surely gives where the dynamic references of a subschema lead, if they can
+// lead nowhere else. Where there are several anchors of a name it depends on
+// the way there; the library stops at a circle of that kind while validating.
+func (a anchors) surely(s *jsonschema.Schema) []*jsonschema.Schema {
+	var out []*jsonschema.Schema
+	if d := s.DynamicRef; d != nil && (d.Anchor == "" || a.dynamic[d.Anchor] <= 1) {
+		out = append(out, d.Ref)
+	}
+	if r := s.RecursiveRef; r != nil && (!r.RecursiveAnchor || a.recursive <= 1) {
+		out = append(out, r)
+	}
+	return out
 }
 
 // inPlace gives the subschemas that are applied to the same value.
@@ -389,9 +375,9 @@ func inside(s *jsonschema.Schema) []*jsonschema.Schema {
 }
 
 // walk visits every subschema once.
-func walk(root *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+func walk(roots []*jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	seen := map[*jsonschema.Schema]bool{nil: true}
-	for todo := []*jsonschema.Schema{root}; len(todo) > 0; {
+	for todo := slices.Clone(roots); len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if seen[s] {

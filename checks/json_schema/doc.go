@@ -10,21 +10,24 @@
 //
 // The schema is compiled when the contract is read, and what is wrong with it
 // makes the contract invalid: a keyword that its draft does not allow, an
-// unknown "$schema", a "$ref" that leads nowhere, references that go round in
-// circles, a pattern that does not compile. Nothing is ever fetched: a "$ref"
-// to another document is such an error, with the exception of the published
-// metaschemas, which are built in.
+// unknown "$schema" (the undated http://json-schema.org/schema too, which means
+// another draft when a new one is published), a "$ref" that leads nowhere,
+// references that go round in circles, a pattern that does not compile. Every
+// part of the schema is looked at, whether anything refers to it or not; what
+// stands in const, enum, default and examples is data. Nothing is ever fetched: a
+// "$ref" to another document is such an error, with the exception of the
+// published metaschemas, which are built in.
 //
 // Patterns are RE2, which runs in linear time; lookahead, lookbehind and
 // backreferences are not available, and \d, \w, \s and \b mean ASCII.
 //
 // Formats are asserted in every draft: date, date-time, duration, email,
-// hostname, ipv4, ipv6, iri, iri-reference, json-pointer, period, regex (RE2),
-// relative-json-pointer, semver, time, uri, uri-reference, uri-template, uuid.
-// A label of a hostname that begins with xn-- is judged by its characters, not
-// by what it decodes to. Other names, idn-email and idn-hostname among them, are
-// annotations and assert nothing; so are contentEncoding, contentMediaType and
-// contentSchema.
+// hostname, idn-email, idn-hostname, ipv4, ipv6, iri, iri-reference,
+// json-pointer, period, regex (RE2), relative-json-pointer, semver, time, uri,
+// uri-reference, uri-template, uuid. Hostnames in other scripts are those of
+// IDNA 2008, and a label that begins with xn-- must decode to one. Other names
+// are annotations and assert nothing; so are contentEncoding, contentMediaType
+// and contentSchema.
 //
 // Integers count with every digit. Other numbers count as the shortest decimal
 // of their binary64 value: 0.3 is a multiple of 0.1.
@@ -45,6 +48,11 @@
 // The file cannot be read or leaves the allowed roots, has more than 64 MiB or
 // two million values, nests deeper than 10,000 levels, or holds a number of more
 // than 10,000 digits; validation did not end within the timeout.
+//
+// # Error
+//
+// References go round in a circle that only the way to them closes: it leads
+// through dynamic references of which several schemas have the anchor.
 //
 // # Example
 //
