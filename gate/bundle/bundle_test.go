@@ -195,6 +195,10 @@ func TestNothingSecretIsWritten(t *testing.T) {
 	r.Attempts = []record.Attempt{{Status: record.Fail, Summary: ghp}}
 	r.Tool = &record.Tool{Name: "t", Path: "/x/" + ghp}
 	c.Answers[1].Blobs = []record.Blob{{Role: "stdout", Data: []byte("a\xff " + ghp + "\nDB_PASSWORD=hunter2\n"), Note: ghp}}
+	c.Roots = append(c.Roots, "/x/https:/user:hunter2@host", "/"+ghp)
+	c.Subjects = []Subject{{Name: "dist/" + ghp, Digest: strictjson.Sum(nil).String()}, {Name: "dist/" + ghp + "x", Digest: strictjson.Sum(nil).String()}}
+	c.Isolation.Profiles = []record.Isolation{{Profile: "reading", Layers: []record.Layer{{Name: ghp, Detail: "https://user:hunter2@host"}}, Env: []string{ghp}}}
+	c.Verifier.Version, c.Verifier.Platform = ghp, ghp
 	data := t.TempDir()
 	dir := write(t, data, c)
 	err := filepath.WalkDir(data, func(path string, d os.DirEntry, err error) error {
@@ -220,7 +224,8 @@ func TestNothingSecretIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := strings.Join(s.Evidence.Limitations, "\n")
-	for _, want := range []string{"redacted 2 passwords in check build: stdout, observed /password", "github tokens in check build: ", "saw " + secret.GitHub.Replacement()} {
+	for _, want := range []string{"redacted 2 passwords in check build: stdout, observed /password", "github tokens in check build: ", "saw " + secret.GitHub.Replacement(),
+		"redacted 2 url userinfo: policy_snapshot/roots/1, isolation/profiles/0/layers/0/detail", "subjects/0/name"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no limitation says %q:\n%s", want, said)
 		}

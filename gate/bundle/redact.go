@@ -180,9 +180,18 @@ func (r *redaction) note(place string, hits []secret.Hit) {
 
 // limitations says in words what was redacted and cut: a line for each kind.
 func (r *redaction) limitations() []string {
+	out := told(r.hits, " in check "+r.result.CheckID)
+	if len(r.cut) > 0 {
+		out = append(out, fmt.Sprintf("check %s: only a part of %s is in evidence.json; the whole is in a blob", r.result.CheckID, strings.Join(r.cut, ", ")))
+	}
+	return out
+}
+
+// told says in words what was redacted: a line for each kind.
+func told(hits []hit, of string) []string {
 	var total []secret.Hit
 	places := map[secret.Kind][]string{}
-	for _, h := range r.hits {
+	for _, h := range hits {
 		total = secret.Merge(total, h.hits)
 		for _, k := range h.hits {
 			if !slices.Contains(places[k.Kind], h.place) {
@@ -197,12 +206,69 @@ func (r *redaction) limitations() []string {
 		if n := len(where) - maxPlaces; n > 0 {
 			where, more = where[:maxPlaces], fmt.Sprintf(" and %d more places", n)
 		}
-		out = append(out, line(fmt.Sprintf("redacted %d %s in check %s: %s%s", t.Count, t.Kind.Words(t.Count), r.result.CheckID, strings.Join(where, ", "), more)))
-	}
-	if len(r.cut) > 0 {
-		out = append(out, fmt.Sprintf("check %s: only a part of %s is in evidence.json%s", r.result.CheckID, strings.Join(r.cut, ", "), wholeInBlob))
+		out = append(out, line(fmt.Sprintf("redacted %d %s%s: %s%s", t.Count, t.Kind.Words(t.Count), of, strings.Join(where, ", "), more)))
 	}
 	return out
+}
+
+// settled are the members of evidence.json that stay as they are. Some were
+// redacted as they came, before their digests were taken; the others are compared
+// with another part of the bundle when it is read back, and come from the
+// contract, which is refused when it holds a token.
+var settled = []string{
+	"artifacts", "check_results", "tools", "limitations", "contract_id", "contract_digest", "content_digest", "capture_digest", "run_id",
+	"policy_snapshot/required_assurance", "policy_snapshot/allowed_origins", "policy_snapshot/proposed_checks",
+}
+
+// redactEvidence takes the credentials out of the whole evidence: paths, names
+// of files and what the machine says of itself come from outside as well. It
+// goes by what is settled, so that a new member is redacted without a word here.
+func redactEvidence(e *Evidence) error {
+	rest := *e
+	rest.CheckResults = []record.Result{} // settled, and by far the largest part
+	v, err := strictjson.FromGo(rest)
+	if err != nil {
+		return err
+	}
+	var hits []hit
+	redactMembers(&v, "", &hits)
+	if len(hits) == 0 {
+		return nil
+	}
+	var out Evidence
+	if err := assign(&v, &out); err != nil {
+		return fmt.Errorf("the redacted evidence: %w", err)
+	}
+	out.CheckResults = e.CheckResults
+	out.Limitations = append(out.Limitations, told(hits, "")...)
+	// Two names may have become one, and a subject is known by its name.
+	times := map[string]int{}
+	for i := range out.Subjects {
+		s := &out.Subjects[i]
+		if times[s.Name]++; times[s.Name] > 1 {
+			s.Name = fmt.Sprintf("%s (%d)", s.Name, times[s.Name])
+		}
+	}
+	*e = out
+	return nil
+}
+
+func redactMembers(v *strictjson.Value, prefix string, hits *[]hit) {
+	for i := range v.Members {
+		m := &v.Members[i]
+		name := prefix + m.Name
+		switch {
+		case slices.Contains(settled, name):
+		case slices.ContainsFunc(settled, func(s string) bool { return strings.HasPrefix(s, name+"/") }):
+			redactMembers(&m.Value, name+"/", hits)
+		default:
+			out, found := secret.RedactValue(&m.Value)
+			m.Value = out
+			for _, f := range found {
+				*hits = append(*hits, hit{name + f.Pointer, f.Hits})
+			}
+		}
+	}
 }
 
 // line bounds a line of text and makes it valid UTF-8, as JSON has it.

@@ -251,7 +251,8 @@ func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error
 		e.Isolation.Profiles = append(e.Isolation.Profiles, i)
 	}
 	e.Isolation.Failure = RedactLines([]string{e.Isolation.Failure})[0]
-	return e, nil
+	err := redactEvidence(&e)
+	return e, err
 }
 
 func (p *Pending) blobs() string { return filepath.Join(p.partial, blobsName, algorithmName) }
