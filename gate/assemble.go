@@ -89,6 +89,7 @@ func (a assembly) subjects(ctx context.Context) (out []bundle.Subject, missing [
 			continue
 		}
 		add(files, filepath.ToSlash(filepath.Clean(name)), filepath.Base(path))
+		files.Close() // only read
 	}
 	if len(a.file.Contract.Subjects) == 0 {
 		return out, missing
@@ -96,6 +97,7 @@ func (a assembly) subjects(ctx context.Context) (out []bundle.Subject, missing [
 	files, err := roots.Open(a.roots[0], a.roots[1:])
 	var entries []check.Entry
 	if err == nil {
+		defer files.Close()
 		entries, err = files.List(ctx, ".")
 	}
 	if err != nil {

@@ -5,15 +5,16 @@
 //
 // Data goes through the floors once, downwards:
 //
-//	contract.ReadFrozen   bytes -> a contract whose digest holds
+//	contract.Load         file -> a contract; CheckSeal: its digest holds, and
+//	                      what is judged is parsed from its canonical bytes
 //	plan.Bind             contract x check types -> steps; everything is
 //	                      decoded and validated before anything runs
 //	worker.Run            this program again, as another process in a sandbox,
 //	                      makes the same plan from the same bytes and sends
 //	                      Hello, one answer a step, Done (count and digest)
-//	bundle.Redact         credentials leave the answers
+//	Pending.Receive       credentials leave the answers, blobs go to the disk
 //	verdict.Judge         answers -> VERIFIED, FAILED, UNVERIFIED, INCONCLUSIVE
-//	bundle.Write          contract, evidence, attestation, blobs: atomically
+//	Pending.Seal          contract, evidence, attestation: atomically
 //	bundle.Read           reads it back and re-checks every binding
 //	reporter              gets what was read back, and only shows it
 //
@@ -24,8 +25,8 @@
 //
 // Each room imports only rooms that stand left of it:
 //
-//	fault < strictjson < secret < record, contract < check, match
-//	  < roots, sqlread, source < plan, verdict, bundle < worker, carry < gate < cmd/gate
+//	fault < strictjson < secret < record, contract < check, match, verdict
+//	  < roots, sqlread, source, draft < plan, bundle < worker, carry < gate < cmd/gate
 //
 // checks/* import check and what is left of it, and match and sqlread for
 // their vocabulary. Nothing under gate imports checks or reporter. The walls
@@ -43,6 +44,7 @@
 //   - roots: files inside the allowed roots, and digests of the workspace
 //   - sqlread: rows of a SQLite database, never a write
 //   - source: what git says about the workspace
+//   - draft: a first contract, from what a repository holds
 //   - plan: a contract bound to check types
 //   - worker: the isolated processes, the sandbox, the executor of commands
 //   - carry: a lean program that carries a full one, for a fast start

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,21 +120,14 @@ func listing(facts source.Facts, roots []string) func(context.Context) (record.F
 	}
 }
 
-// load reads a frozen contract and binds it.
+// load reads a frozen contract and binds it. What is judged is parsed from its
+// canonical bytes.
 func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
 	written, err := contract.Load(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := written.CheckSeal(); err != nil {
-		return nil, nil, err
-	}
-	// Problems are told with the places of the file that a person wrote; what
-	// is judged is parsed again, from the canonical bytes.
-	if err := plan.Bind(written, g.Types).Linked(); err != nil {
-		return nil, nil, err
-	}
-	if err := written.Err(); err != nil {
 		return nil, nil, err
 	}
 	file, err := contract.Parse(name, written.Canonical())
@@ -144,7 +138,15 @@ func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
 		return nil, nil, fault.New(fault.ContractEmpty, "", "%s: the contract has no check and no expectation", name)
 	}
 	steps := plan.Bind(file, g.Types)
-	return file, steps, file.Err()
+	if err := steps.Linked(); err != nil {
+		return nil, nil, err
+	}
+	if err := file.Err(); err != nil {
+		// A person is told the places in the file that they see.
+		plan.Bind(written, g.Types)
+		return nil, nil, cmp.Or(written.Err(), err)
+	}
+	return file, steps, nil
 }
 
 // affordable refuses a contract that requires more than this run can give.

@@ -4,7 +4,7 @@
 // A contract begins as a draft. [Freeze] fills in every default, stamps
 // frozen_at and digest and gives a new document; from then on the digest, a
 // SHA-256 over the canonical form of everything but itself, tells whether it
-// was edited. [ReadFrozen] refuses a draft and an edited document, and what is
+// was edited. [File.CheckSeal] refuses a draft and an edited document, and what is
 // judged afterwards is what was parsed from those canonical bytes, so nothing
 // outside the digest can change a run.
 //
