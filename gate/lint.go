@@ -40,11 +40,19 @@ func (g Gate) Lint(name string) (Lint, error) {
 		if err := f.CheckSeal(); err != nil {
 			return Lint{}, err
 		}
-	} else if len(f.Contract.Checks) == 0 && len(f.Contract.Expectations) == 0 {
-		l.Problems = append(l.Problems, f.At(&f.Doc.Root, "", "the contract has no check and no expectation, so it could decide nothing", "Add at least one check."))
 	}
+	l.Problems = append(l.Problems, Undecided(f)...)
 	l.Warnings = append(l.Warnings, g.warn(f, steps)...)
 	return l, nil
+}
+
+// Undecided is the problem of a draft that could decide nothing, if it is one.
+// A contract that was frozen by another tool is judged as it stands.
+func Undecided(f *contract.File) []contract.Problem {
+	if f.Contract.Frozen() || len(f.Contract.Checks) > 0 || len(f.Contract.Expectations) > 0 {
+		return nil
+	}
+	return []contract.Problem{f.At(&f.Doc.Root, "", "the contract has no check and no expectation, so it could decide nothing", "Add at least one check.")}
 }
 
 // warn finds what a run on this machine can only leave open.

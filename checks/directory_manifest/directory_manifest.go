@@ -146,6 +146,8 @@ func validName(n strictjson.Node, what, name string) {
 		n.Problemf("Name the files in it; a folder is no file.", "%s ends in a slash: %s", what, check.Quote(name))
 	case slices.Contains(strings.Split(name, "/"), ".."):
 		n.Problemf(fix, `%s leads upwards with "..": %s`, what, check.Quote(name))
+	case name == ".":
+		n.Problemf(fix, "%s is the folder itself", what)
 	case path.Clean(name) != name:
 		n.Problemf(fmt.Sprintf("Write %s.", check.Quote(path.Clean(name))), `%s has a part that is empty or ".": %s`, what, check.Quote(name))
 	}

@@ -221,9 +221,17 @@ func explainReference(n strictjson.Node, err error) {
 	var (
 		nowhere  *jsonschema.JSONPointerNotFoundError
 		noAnchor *jsonschema.AnchorNotFoundError
+		anchor   *jsonschema.DuplicateAnchorError
+		id       *jsonschema.DuplicateIDError
 		target   string
 	)
 	switch {
+	case errors.As(err, &anchor):
+		place(n, base+"#"+later(anchor.Ptr1, anchor.Ptr2)).Problemf("", "the anchor %q stands twice in one schema", clip(anchor.Anchor, maxMessage))
+		return
+	case errors.As(err, &id):
+		place(n, base+"#"+later(id.Ptr1, id.Ptr2)).Problemf("", "the id %s stands twice", shortURL(id.ID))
+		return
 	case errors.As(err, &nowhere):
 		target = nowhere.URL
 	case errors.As(err, &noAnchor):
@@ -236,6 +244,10 @@ func explainReference(n strictjson.Node, err error) {
 		at.Problemf("", "the reference to %s leads nowhere", shortURL(target))
 	}
 }
+
+// later gives the second of two pointers, in an order that does not depend on
+// that of Go's maps, as a fragment of an address.
+func later(a, b string) string { return (&url.URL{Fragment: max(a, b)}).EscapedFragment() }
 
 // refersTo says whether a reference can have resolved to an address: it is its
 // end, as it is written or without its fragment or escapes.

@@ -42,9 +42,52 @@ func contractOf(types Types, version int) strictjson.Value {
 	id := properties.Get("contract_id")
 	id.Set("minLength", strictjson.Num("1"))
 	id.Set("maxLength", strictjson.Num("256"))
+	id.Set("pattern", strictjson.Str(noControls))
 	item := properties.Get("checks").Get("items")
 	refineCheck(item, types, version)
+	refineContract(&s, version)
 	return s
+}
+
+// The patterns are read by editors with ECMAScript's grammar and by the tests
+// with RE2's, so they are written in what both have; \s is not the same in both.
+const (
+	noControls = `^[^\x00-\x1f\x7f-\x9f]*$`
+	notBlank   = "[^\\x09-\\x0d\\x20\\x85\\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+	upwards    = `^/|(^|/)\.\.(/|$)`
+)
+
+// refineContract adds what the tags do not say: a contract decides something,
+// unless it is frozen already, and what stands in the lists of text.
+func refineContract(s *strictjson.Value, version int) {
+	one := strictjson.Num("1")
+	text := object(member{Name: "type", Value: strictjson.Str("string")}, member{Name: "minLength", Value: one})
+	holding := func(name string) strictjson.Value {
+		return object(member{Name: "properties", Value: object(member{Name: name, Value: object(member{Name: "minItems", Value: one})})},
+			member{Name: "required", Value: strictjson.Arr(strictjson.Str(name))})
+	}
+	stamped := func(names ...string) strictjson.Value {
+		properties, required := object(), strictjson.Arr()
+		for _, name := range names {
+			properties.Set(name, text)
+			required.Items = append(required.Items, strictjson.Str(name))
+		}
+		return object(member{Name: "properties", Value: properties}, member{Name: "required", Value: required})
+	}
+	deciding := strictjson.Arr(holding("checks"), stamped("digest", "frozen_at"))
+	if version >= 2 {
+		deciding.Items = append(deciding.Items, holding("expectations"))
+		properties := s.Get("properties")
+		properties.Get("expectations").Get("items").Set("pattern", strictjson.Str(notBlank))
+		subject := properties.Get("subjects").Get("items")
+		subject.Set("pattern", strictjson.Str(notBlank))
+		subject.Set("not", object(member{Name: "pattern", Value: strictjson.Str(upwards)}))
+		revises := strictjson.DigestSchema()
+		revises.Set("description", *properties.Get("revises").Get("description"))
+		properties.Set("revises", revises)
+		s.Set("dependentSchemas", object(member{Name: "revises", Value: stamped("digest")}))
+	}
+	s.Set("anyOf", deciding)
 }
 
 // refineCheck adds to a check's schema what its tags do not say: the form of
