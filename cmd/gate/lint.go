@@ -43,6 +43,7 @@ only end inconclusive on this machine, and do not change the exit status.`,
 		if err != nil {
 			return err
 		}
+		found = redactLint(found)
 		if len(found.Problems) > 0 {
 			c.status = statusOfFault(fault.ContractInvalid)
 		}

@@ -19,11 +19,8 @@ type refusal struct {
 }
 
 func refusalOf(f *fault.Error) refusal {
-	r := refusal{Error: string(f.Code), Message: f.Message, Fix: f.Fix, Details: f.Details}
-	if r.Details == nil {
-		r.Details = map[string]any{}
-	}
-	return r
+	f = redactFault(f)
+	return refusal{Error: string(f.Code), Message: f.Message, Fix: f.Fix, Details: f.Details}
 }
 
 // refuse tells an error and gives the exit status: one document on stdout, or
@@ -37,7 +34,7 @@ func (c *cli) refuse(err error) int {
 		}
 		f, unread = fault.As(err), true
 	}
-	s := c.style(c.err)
+	s, f := c.style(c.err), redactFault(f)
 	err = c.say(c.err, "%s\n%s\n%s\n", s.Refusal(string(f.Code)), s.Line("  ", f.Message), s.Line("  fix: ", f.Fix))
 	if err != nil || unread {
 		return statusBroken

@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 			"noprocess": noProcess,
 			"killwork":  killWorkers,
 			"withhold":  withhold,
+			"token":     putToken,
 		},
 	})
 }

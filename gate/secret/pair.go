@@ -100,6 +100,9 @@ func (s *scanner) pairAt(i int) {
 		from++
 	}
 	colon := s.text[i] == ':' && from == i+1
+	if n.weight == likely && colon && midSentence(s.text, i, name) {
+		return
+	}
 	if n.holds() && s.insideAt(from, n) {
 		return
 	}
@@ -123,6 +126,17 @@ func (s *scanner) pairAt(i int) {
 			s.claim(kind, v.from, v.end)
 		}
 	}
+}
+
+// midSentence says whether the bare name before the colon at i follows a word, as
+// in "what did not pass: …".
+func midSentence(text string, i int, name string) bool {
+	before, bare := strings.CutSuffix(strings.TrimRight(text[max(0, i-2*maxName):i], " \t"), name)
+	if !bare {
+		return false
+	}
+	word := strings.TrimRight(before, " \t")
+	return len(word) < len(before) && word != "" && isLetter(word[len(word)-1])
 }
 
 // flagAt looks at "--password VALUE" in a command line; --password=VALUE is a
@@ -208,9 +222,10 @@ func (s *scanner) userinfoAt(i int) {
 	}
 }
 
-// isWeb says whether a text ends in http:// or https://.
+// isWeb says whether a text ends in http:// or https://, or in what is left of
+// that when it was taken for a path and cleaned.
 func isWeb(text string) bool {
-	for _, scheme := range [...]string{"http://", "https://"} {
+	for _, scheme := range [...]string{"http://", "https://", "http:/", "https:/"} {
 		if n := len(text) - len(scheme); n >= 0 && strings.EqualFold(text[n:], scheme) {
 			return true
 		}

@@ -127,6 +127,8 @@ func (s *scanner) operatorAt(i int) {
 	switch {
 	case strings.HasPrefix(rest, "://"):
 		s.userinfoAt(i + len("://"))
+	case strings.HasPrefix(rest, ":/") && isWeb(s.text[:i+len(":/")]):
+		s.userinfoAt(i + len(":/"))
 	case rest[0] == '>':
 		s.elementAt(i)
 	case strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, "=="):

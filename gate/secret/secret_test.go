@@ -186,6 +186,7 @@ var positives = []struct {
 	{URLUserinfo, "https://«0123456789abcdef»@host/x"},
 	{URLUserinfo, "https://«0123456789abcdef:»@host/x"},
 	{GitHub, "https://«0" + ghp + "»@host"},
+	{URLUserinfo, "/home/x/https:/«user:hunter2»@host"},
 	{URLUserinfo, "HTTP://«a!b$c»@host"},
 	{Key, "AccountKey=«" + alnum(86) + "==»;EndpointSuffix=core"},
 }
@@ -242,7 +243,7 @@ var negatives = []string{
 	"https://git@github.com/o/r", "https://john.doe@example.com/", "ssh://hunter2@host", "ssh://deploy-12@host", "https://${TOKEN}@host", "git+ssh://git@host/x",
 	`{"password":{"type":"string","format":"password","minLength":8}}`, `{"password": {}}`, `{"password": []}`, `{"password":{"set":true,"length":12}}`, "password: {{ .Values.password }}",
 	"password: [redacted:password]", `{"tokens":["the","cat"]}`, `{"token":{"x":"y"}}`, "token: {type: String, required: true}",
-	`"pass": true`, `"pass": "yes"`, "pass: 12, fail: 3", "pass=5", "PASS: TestToken2", "PASS: TestToken2 (0.00s)", "pass: check1 holds", "bypass=hunter22", "pass = compute", "pass: 5/10",
+	`"pass": true`, `"pass": "yes"`, "pass: 12, fail: 3", "pass=5", "PASS: TestToken2", "PASS: TestToken2 (0.00s)", "pass: check1 holds", "bypass=hunter22", "pass = compute", "pass: 5/10", `what did not pass: "big2" (fail)`, `those that pass: ["big2", "check1"]`,
 	`"auth": "none"`, "auth: basic", `"auth": "oauth2"`, "session: checkout", "session = requests.Session()", "cookie: none", "Cookie: the cookie of a session", "cookies=3", "credentials: include", "GOOGLE_APPLICATION_CREDENTIALS=/run/secrets/gcp.json",
 	"Unexpected token: {", "unexpected token: {\n  \"a\" is none", "unexpected token: [\nsee \"abcdef\"", "token: [", "password=[a-z]+", "password = {", "password={{ .P }}", "password: {\n",
 	"secrets: inherit", "api_keys=3", "password: |\n", "password: |\nuser: x", "a || password: | grep x", "machine learning is fun", "machine host login me", "the machine login page password field",
@@ -319,7 +320,7 @@ func TestHostileTextsAreLinear(t *testing.T) {
 	const size = 1 << 20
 	for _, piece := range []string{
 		"eyJ", "-eyJ", "sk-…", "ghp_1…", "ghp_1", "eyJaaaaaaaaaaaa.", "sk-", "sk-a-", "xoxb-", "SG.", "hooks.slack.com/", "hooks.slack.com/services/", "token=${", "token:", "auth=", "password=\"${ ", `password=\"${ `,
-		"-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----BEGIN ", "authorization: ", "authorization: digest ", "authorization: bearer *** ", "://", "://a:b", "<password>", "x:password>", "--token ", "--token",
+		"-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----BEGIN ", "authorization: ", "authorization: digest ", "authorization: bearer *** ", "://", "://a:b", "http:/a:b", "https:/a", "<password>", "x:password>", "--token ", "--token",
 		"bearer ", "basic ", "\x1b[", "\\", "a,", "password", "key ", "=", ":", "=\"", "glpat-", "ghs_1_", "password=[redacted:", "authorization: digest [redacted:x ", "ghp_", "AKIA", "token='{a", "password=%a", "session='a", "auth={a}b", "cookie: a", "cookie: a=b;", "cookie:\"a", "token:{", "token:{\"", "password:[a,", "password: |\n ", "machine a login ", "machine a password ", `\u0077ord:`,
 	} {
 		text := strings.Repeat(piece, size/len(piece))
