@@ -151,6 +151,18 @@ func attackKernel(what, arg string) error {
 	case "io_uring":
 		_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 8, uintptr(unsafe.Pointer(new([120]byte))), 0)
 		return asError(errno)
+	case "fork":
+		// A process that does nothing, without the Go runtime's knowledge.
+		pid, _, errno := syscall.RawSyscall(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0)
+		if pid == 0 && errno == 0 {
+			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+		return asError(errno)
+	case "dumpable":
+		if prctlGet(unix.PR_GET_DUMPABLE) == 0 {
+			return errors.New("this process cannot be read")
+		}
+		return nil
 	case "exec":
 		return exec.Command("/bin/true").Run()
 	case "unshare":
@@ -336,13 +348,25 @@ func TestAttacksFromReading(t *testing.T) {
 		[]string{"open-rw", w.inside}, []string{"unlink", w.inside}, []string{"rename", w.inside, w.inside + "2"},
 		[]string{"chmod", w.inside}, []string{"utimes", w.inside}, []string{"setxattr", w.inside},
 		[]string{"dial", "unix", w.unix}, []string{"dial", "unix", w.abstract}, []string{"dial", "tcp", w.tcp}, []string{"dial", "udp", w.udp},
-		[]string{"socket", strconv.Itoa(unix.AF_NETLINK)}, []string{"exec"}, []string{"io_uring"}, []string{"unshare"}, []string{"capabilities"},
+		[]string{"socket", strconv.Itoa(unix.AF_NETLINK)}, []string{"exec"}, []string{"fork"}, []string{"dumpable"}, []string{"io_uring"}, []string{"unshare"}, []string{"capabilities"},
 		[]string{"list", "/etc"}, []string{"list", "/proc"}, []string{"read", "/etc/passwd"})
 	var steps []step
 	for i, a := range attacks {
 		steps = append(steps, step{ID: fmt.Sprintf("a%d", i), Type: "attack", Params: map[string]any{"attack": a}})
 	}
 	held(t, attacks, mustRun(t, jobOf(t, w.ws, steps...)))
+}
+
+// Its environment holds what no command may see, so the gate is unreadable by
+// itself, not only where Landlock stands before it.
+func TestTheGateHidesItself(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, jobOf(t, workspace(t), does("a", "ok")))
+	if prctlGet(unix.PR_GET_DUMPABLE) != 0 {
+		t.Error("the gate can be read by the processes of its user")
+	}
 }
 
 func TestAttacksFromCommand(t *testing.T) {
