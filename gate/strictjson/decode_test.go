@@ -414,3 +414,25 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestSound(t *testing.T) {
+	doc, err := Parse([]byte(`{"a": {"b": 1, "bc": 2}, "ab": 3, "a/b": [4, 5]}`), ContractLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	n := r.Root(&doc.Root)
+	if !n.Sound() || !n.HasSound("a") || n.HasSound("none") {
+		t.Error("nothing was found wrong, and nothing is where nothing stands")
+	}
+	n.Member("a").Member("b").Problemf("", "wrong")
+	n.Member("a/b").Item(1).Problemf("", "wrong")
+	for name, sound := range map[string]bool{"a": false, "ab": true, "a/b": false} {
+		if n.HasSound(name) != sound {
+			t.Errorf("%s: sound is %v", name, !sound)
+		}
+	}
+	if n.Sound() || n.Member("a").HasSound("b") || !n.Member("a").HasSound("bc") || !n.Member("a/b").Item(0).Sound() || n.Member("a/b").Item(1).Sound() {
+		t.Error("what is beside a problem is sound, and what holds one is not")
+	}
+}
