@@ -316,7 +316,18 @@ func TestVerifierIsThisBinary(t *testing.T) {
 	b.must(err)
 	data, err := os.ReadFile(self)
 	b.must(err)
-	for range 2 {
+	zeros := fmt.Sprintf("sha256:%064d", 0)
+	cache := filepath.Join(b.data, "cache", "verifier.json")
+	for _, planted := range []string{"", "foreign", "writable", ""} {
+		switch planted {
+		case "foreign": // of another file
+			b.must(os.WriteFile(cache, fmt.Appendf(nil, `{"key":"1 2 3","digest":%q}`, zeros), 0o600))
+		case "writable": // by others, who could have written it
+			text, err := os.ReadFile(cache)
+			b.must(err)
+			b.must(os.WriteFile(cache, regexp.MustCompile(`sha256:[0-9a-f]+`).ReplaceAll(text, []byte(zeros)), 0o600))
+			b.must(os.Chmod(cache, 0o666))
+		}
 		s := b.run(`"checks":[{"id":"c","type":"file_exists","params":{"path":"a"}}]`)
 		if s.Evidence.Verifier.Digest != strictjson.Sum(data).String() {
 			t.Errorf("%+v", s.Evidence.Verifier)
