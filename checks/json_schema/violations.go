@@ -119,8 +119,8 @@ func alternatives(err *jsonschema.ValidationError) string {
 }
 
 // words says what is wrong. The library's own words would quote values of any
-// length, group digits and list the members of a map in its random order.
-// What the names on the way to a value call a credential is not quoted.
+// length, group digits and list the members of a map in its random order;
+// what the names on the way to a value call a credential is not quoted.
 func words(k jsonschema.ErrorKind, at []string) string {
 	switch k := k.(type) {
 	case *kind.Type:

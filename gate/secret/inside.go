@@ -171,7 +171,9 @@ func (s *scanner) blockAt(i, from int, n naming) bool {
 	}
 	line := run(text[:min(len(text), at+4)], at+1, func(c byte) bool { return isDigit(c) || c == '-' || c == '+' })
 	line = run(text[:min(len(text), line+maxIndent)], line, isBlank)
-	line += len(text[line:min(len(text), line+2)]) - len(strings.TrimLeft(text[line:min(len(text), line+2)], "\r"))
+	if line < len(text) && text[line] == '\r' {
+		line++
+	}
 	if line == len(text) || text[line] != '\n' {
 		return false
 	}
