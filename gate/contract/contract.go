@@ -17,7 +17,6 @@ import (
 // Limits of a contract's own members.
 const (
 	maxIDRunes        = 256  // contract_id
-	maxTimeoutV1      = 600  // seconds
 	MaxTimeoutReading = 600  // seconds; also the ceiling of every check in version 1
 	MaxTimeoutCommand = 3600 // seconds; commands, version 2
 	maxAttempts       = 10
@@ -26,20 +25,20 @@ const (
 
 // Contract is a parsed contract.
 type Contract struct {
-	SchemaVersion     int         `json:"schema_version" default:"1" doc:"1 is the format of the Watch Skill tool; 2 is a superset."`
-	ID                string      `json:"contract_id" need:"yes" doc:"Names the contract: 1 to 256 characters, no control characters."`
-	Title             string      `json:"title" doc:"One line for people. Provenance: never read to decide anything."`
-	CreatedBy         string      `json:"created_by" default:"unknown" doc:"Who wrote the contract. Provenance."`
-	CreatedAt         string      `json:"created_at" doc:"When it was written. Provenance."`
-	SourcePrompt      string      `json:"source_prompt" doc:"The request that it came from. Provenance."`
-	RequiredAssurance Assurance   `json:"required_assurance" default:"deterministic_local" doc:"The least assurance that a run must give; a run that cannot is refused."`
-	AllowedOrigins    []Origin    `json:"allowed_origins" doc:"The origins that network checks may reach, and nothing else."`
-	Checks            []Check     `json:"checks" doc:"What must be true. Ids are unique."`
-	Expectations      []string    `json:"expectations" since:"2" doc:"What people hope for, in prose. Advisory: it never decides."`
-	Subjects          []string    `json:"subjects" since:"2" doc:"Globs of the release artifacts that the verdict is about, relative to the workspace."`
-	Revises           *string     `json:"revises" since:"2" doc:"The digest of the contract that this one revises; set by gate revise."`
-	FrozenAt          *stampValue `json:"frozen_at" doc:"When the contract was frozen; set by gate freeze only."`
-	Digest            *stampValue `json:"digest" doc:"SHA-256 over the canonical form of everything else; set by gate freeze only."`
+	SchemaVersion     int                `json:"schema_version" default:"1" doc:"1 is the format of the Watch Skill tool; 2 is a superset."`
+	ID                string             `json:"contract_id" need:"yes" doc:"Names the contract: 1 to 256 characters, no control characters."`
+	Title             string             `json:"title" doc:"One line for people. Provenance: never read to decide anything."`
+	CreatedBy         string             `json:"created_by" default:"unknown" doc:"Who wrote the contract. Provenance."`
+	CreatedAt         string             `json:"created_at" doc:"When it was written. Provenance."`
+	SourcePrompt      string             `json:"source_prompt" doc:"The request that it came from. Provenance."`
+	RequiredAssurance Assurance          `json:"required_assurance" default:"deterministic_local" doc:"The least assurance that a run must give; a run that cannot is refused."`
+	AllowedOrigins    []Origin           `json:"allowed_origins" doc:"The origins that network checks may reach, and nothing else."`
+	Checks            []Check            `json:"checks" doc:"What must be true. Ids are unique."`
+	Expectations      []string           `json:"expectations" since:"2" doc:"What people hope for, in prose. Advisory: it never decides."`
+	Subjects          []string           `json:"subjects" since:"2" doc:"Globs of the release artifacts that the verdict is about, relative to the workspace."`
+	Revises           *strictjson.Digest `json:"revises" since:"2" doc:"The digest of the contract that this one revises; set by gate revise."`
+	FrozenAt          *stampValue        `json:"frozen_at" doc:"When the contract was frozen; set by gate freeze only."`
+	Digest            *stampValue        `json:"digest" doc:"SHA-256 over the canonical form of everything else; set by gate freeze only."`
 }
 
 // Check is one statement of a contract. Its params are bound by package plan.
@@ -167,12 +166,8 @@ func (c *Contract) validate(n strictjson.Node) {
 			id.Problemf("", "contract_id must have 1 to %d characters, none of them a control character", maxIDRunes)
 		}
 	}
-	if c.Revises != nil {
-		if _, err := strictjson.ParseDigest(*c.Revises); err != nil {
-			n.Member("revises").Problemf("", "revises: %v", err)
-		} else if c.Digest.text() == "" {
-			n.Member("revises").Problemf("Remove it, and use `gate revise FROZEN DRAFT`.", "revises is set by gate revise, like the digest by gate freeze")
-		}
+	if c.Revises != nil && c.Digest.text() == "" {
+		n.Member("revises").Problemf("Remove it, and use `gate revise FROZEN DRAFT`.", "revises is set by gate revise, like the digest by gate freeze")
 	}
 	checks := n.Member("checks")
 	seen := map[string]int{}
