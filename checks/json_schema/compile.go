@@ -184,12 +184,15 @@ func explain(n strictjson.Node, err error) {
 	switch {
 	case errors.As(err, &invalid):
 		var detail *jsonschema.ValidationError
-		if !errors.As(invalid.Err, &detail) {
+		var found []violation
+		if errors.As(invalid.Err, &detail) {
+			found = violations(detail)
+		}
+		if len(found) == 0 {
 			n.Problemf("", "no valid schema: %v", invalid.Err)
-			return
 		}
 		root := place(n, invalid.URL)
-		for _, v := range violations(detail) {
+		for _, v := range found {
 			_, at, _ := v.at.Find(root.Value)
 			fix := ""
 			if aboutPattern(v.cause) {

@@ -11,10 +11,21 @@ import (
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
-// maxRounds is how often a schema is looked at again without what is known to
-// be wrong with it. Each round costs a compilation and finds at least one more
-// mistake; a schema with more of them shows the rest when these are mended.
-const maxRounds = 32
+// How often a schema is looked at again without what is known to be wrong with
+// it. Each round finds at least one more mistake, and costs a compilation, whose
+// time grows with the square of the number of subschemas; what is left over
+// shows when the rest is mended.
+const (
+	maxRounds = 32
+	minRounds = 2
+	// maxWork bounds the rounds by the sum of these squares: to about three
+	// seconds.
+	maxWork = 250_000_000
+)
+
+func rounds(subschemas int) int {
+	return max(minRounds, min(maxRounds, maxWork/(subschemas*subschemas)))
+}
 
 // examine reports what is wrong with the schema at n, and says whether nothing
 // is. The library ends at the first mistake of most kinds. So that an author
@@ -29,7 +40,9 @@ func examine(n strictjson.Node, loader jsonschema.URLLoader) (sound bool) {
 	left := clone(n.Value)
 	rest := strictjson.Node{Value: &left, Pointer: n.Pointer, Report: n.Report}
 	known := before
-	for range maxRounds {
+	subschemas := 0
+	positions(n.Value, nil, draft2020, func(*strictjson.Value, strictjson.Pointer) { subschemas++ })
+	for range rounds(max(subschemas, 1)) {
 		for _, p := range n.Report.Problems[known:] {
 			if !cut(rest.Value, strings.TrimPrefix(p.Pointer, n.Pointer)) {
 				return false
