@@ -67,7 +67,7 @@ func describe(types plan.Types) []checkType {
 		d.Profile, d.Tool = needs(t)
 		for _, f := range strictjson.FieldsOf(t.Params) {
 			p := parameter{Name: f.Name, Type: typeName(f), Required: f.Need, Enum: f.Enum, Since: f.Since, Doc: f.Doc}
-			if f.Default != "" {
+			if f.HasDefault {
 				v := f.DefaultValue()
 				p.Default = &v
 			}
