@@ -183,7 +183,7 @@ func flagFault(cmd *cobra.Command, err error) error {
 // arguments wants exactly the named ones.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		usage := "Write `" + strings.Join(append([]string{cmd.CommandPath()}, names...), " ") + "`."
+		usage := "Write `" + cmd.Root().Name() + " " + cmd.Use + "`."
 		switch {
 		case len(args) < len(names):
 			return fault.New(fault.Usage, usage, "%s needs %s", cmd.CommandPath(), names[len(args)])
