@@ -77,7 +77,11 @@ func (g Gate) warn(f *contract.File, p *plan.Plan) []contract.Problem {
 				of(fmt.Sprintf(" can only end inconclusive on this machine: there is no program %q on PATH", tool), "Install it, or run the contract where it is.")
 			}
 		}
-		for _, warning := range step.Warnings {
+		var warnings []string
+		if step.Warnings != nil {
+			warnings = step.Warnings()
+		}
+		for _, warning := range warnings {
 			of(": "+warning, "")
 		}
 		if id := twice(f.Contract.Checks[step.Index].DependsOn); id != "" {

@@ -72,10 +72,12 @@ type ToolUser interface{ Tools() []string }
 
 // Step is a check with its parameters bound: nothing more can be wrong with them.
 type Step struct {
-	Run      func(context.Context, *Pass) Outcome
-	Profile  Profile
-	Tools    []string
-	Warnings []string
+	Run     func(context.Context, *Pass) Outcome
+	Profile Profile
+	Tools   []string
+	// Warnings are those of a [Warner], nil for others. Only lint asks: they may
+	// cost more than binding the parameters.
+	Warnings func() []string
 }
 
 // Define makes a type from a run function. P is a struct with the tags of
@@ -125,7 +127,7 @@ func (t Type) Bind(n strictjson.Node) Step {
 		s.Tools = u.Tools()
 	}
 	if w, ok := p.(Warner); ok {
-		s.Warnings = w.Warnings()
+		s.Warnings = w.Warnings
 	}
 	return s
 }

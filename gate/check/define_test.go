@@ -96,8 +96,8 @@ func TestBind(t *testing.T) {
 		if !slices.Equal(step.Tools, []string{"a"}) {
 			t.Errorf("%s: tools %q", tt.src, step.Tools)
 		}
-		if warned := len(step.Warnings) > 0; warned != strings.Contains(tt.src, "later") {
-			t.Errorf("%s: warnings %q", tt.src, step.Warnings)
+		if warned := len(step.Warnings()) > 0; warned != strings.Contains(tt.src, "later") {
+			t.Errorf("%s: warnings %q", tt.src, step.Warnings())
 		}
 		if o := step.Run(context.Background(), nil); o.Summary != "a" {
 			t.Errorf("%s: the run function got %q", tt.src, o.Summary)

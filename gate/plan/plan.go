@@ -49,7 +49,7 @@ type Step struct {
 	Retry     contract.Retry
 	Input     strictjson.Digest // over type and params
 	Tools     []string          // programs that it needs
-	Warnings  []string          // why it can end in one way only
+	Warnings  func() []string   // why it can end in one way only; may be nil
 	run       check.Step
 }
 

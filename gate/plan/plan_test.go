@@ -143,7 +143,7 @@ func TestBindFindsEverything(t *testing.T) {
 		}
 	}
 	f, p := bind(t, 2, `{"id":"a","type":"script","timeout_seconds":700,"params":{"answers":["pass","go"],"command":true}}`)
-	if w := p.Steps[0].Warnings; len(w) != 1 || w[0] != "go is slow" {
+	if w := p.Steps[0].Warnings(); len(w) != 1 || w[0] != "go is slow" {
 		t.Errorf("the warnings of a step: %q", w)
 	}
 	if err := f.Err(); err != nil || p.Steps[0].Profile != check.Process || len(p.Steps[0].Tools) != 1 {

@@ -132,7 +132,9 @@ func (w *world) evaluate(typ check.Type, c *testCase) (s seen, err error) {
 		return seen{}, err
 	}
 	s = look(outcome)
-	s.Warnings = step.Warnings
+	if step.Warnings != nil {
+		s.Warnings = step.Warnings()
+	}
 	return s, nil
 }
 
