@@ -27,6 +27,9 @@ func (t table) rows() []row {
 			ratio := float64(gate.median()) / float64(s.median())
 			r.ratio = fmt.Sprintf("%.2f", ratio)
 			r.bar = t.contenders[i].verdict(ratio)
+			if most := t.contenders[i].memory; most > 0 {
+				r.bar = fmt.Sprintf("memory ≤ %.2f ×: %s", most, word(float64(gate.tree) <= most*float64(s.tree)))
+			}
 		} else if t.of.memory > 0 {
 			r.bar = fmt.Sprintf("memory ≤ %s: %s", megabytes(t.of.memory), word(gate.tree <= t.of.memory))
 		}
