@@ -92,16 +92,20 @@ func bench(gate, only string, runs int, markdown string) error {
 	return os.WriteFile(markdown, []byte(page(measured, machine(), runs)), 0o644)
 }
 
-// machine says what the numbers were measured on.
+// machine says what the numbers were measured on. Whether the processor hashes
+// in hardware decides how much of a case is hashing.
 func machine() string {
-	model := "unknown processor"
+	model, hardware := "unknown processor", "without SHA instructions"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(info)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			name, value, _ := strings.Cut(line, ":")
+			switch name = strings.TrimSpace(name); {
+			case name == "model name":
 				model = strings.TrimSpace(value)
-				break
+			case name == "flags" && slices.Contains(strings.Fields(value), "sha_ni"):
+				hardware = "with SHA instructions"
 			}
 		}
 	}
-	return fmt.Sprintf("%d × %s, %s/%s, %s", runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("%d × %s %s, %s/%s, %s", runtime.NumCPU(), model, hardware, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

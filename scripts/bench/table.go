@@ -83,16 +83,17 @@ func page(tables []table, machine string, runs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Performance
 
-Written by `+"`make bench FLAGS='-markdown docs/performance.md'`"+`; measured on %s. Each contender is run in turn with the others
-(up to %d times after one that is not counted); the medians are compared. "Gate takes" is the gate's
-median over the contender's. "Largest process" is the kernel's peak resident size of the largest process
-(a child begins with the figure of the benchmark itself, so small ones look alike); "whole tree" is the most that all processes of the tree were seen to hold at once, sampled every 2 ms in a
-run that is not timed.
+Written by `+"`make bench FLAGS='-markdown docs/performance.md'`"+`; measured on %s.
+Each contender is run in turn with the others (up to %d times, after one that is not counted) and the medians
+are compared. "Gate takes" is the gate's median over the contender's. "Largest process" is the kernel's
+peak resident size of the largest process; a child begins with the figure of the benchmark itself, so small
+ones look alike. "Whole tree" is the most that all processes were seen to hold at once, sampled every 2 ms in
+a run that is not timed.
 
 Your machine will give other times. The ratios are what to compare, on an idle machine.
 `, machine, runs)
 	for _, t := range tables {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(t.of.title[:1])+t.of.title[1:], t.of.note)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", heading(t.of.title), t.of.note)
 		b.WriteString("| | median | gate takes | bar | largest process | whole tree |\n|---|--:|--:|---|--:|--:|\n")
 		for _, r := range t.rows() {
 			ratio := r.ratio
@@ -103,4 +104,12 @@ Your machine will give other times. The ratios are what to compare, on an idle m
 		}
 	}
 	return b.String()
+}
+
+// heading begins a title with a capital, unless it begins with a check type.
+func heading(title string) string {
+	if first, _, _ := strings.Cut(title, " "); strings.Contains(first, "_") {
+		return "`" + first + "`" + title[len(first):]
+	}
+	return strings.ToUpper(title[:1]) + title[1:]
 }
