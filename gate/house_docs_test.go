@@ -236,6 +236,31 @@ func TestHouseExamples(t *testing.T) {
 	}
 }
 
+// TestHouseLinks: a link to a page that is not there is a promise that nobody
+// keeps.
+func TestHouseLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s#:]+)(#[^)\s]*)?\)`)
+	var pages []string
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../examples/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no page matches %s (%v)", pattern, err)
+		}
+		pages = append(pages, found...)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+			}
+		}
+	}
+}
+
 // session is the folder, the environment and the user that a page's commands
 // run with. Under root that is another user: a page shows what a person sees.
 type session struct {
