@@ -392,14 +392,14 @@ func inside(s *jsonschema.Schema) []*jsonschema.Schema {
 // walk visits every subschema once.
 func walk(roots []*jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	seen := map[*jsonschema.Schema]bool{nil: true}
-	for todo := slices.Clone(roots); len(todo) > 0; {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for pending := slices.Clone(roots); len(pending) > 0; {
+		s := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if seen[s] {
 			continue
 		}
 		seen[s] = true
 		visit(s)
-		todo = append(append(todo, inPlace(s)...), inside(s)...)
+		pending = append(append(pending, inPlace(s)...), inside(s)...)
 	}
 }

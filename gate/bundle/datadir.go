@@ -77,10 +77,10 @@ func resolve(path string) (string, error) {
 		abs = wd + string(filepath.Separator) + path
 	}
 	root := filepath.VolumeName(abs) + string(filepath.Separator)
-	done, todo := root, strings.TrimPrefix(abs, root)
-	for links := 0; todo != ""; {
-		name, rest, _ := strings.Cut(todo, string(filepath.Separator))
-		todo = rest
+	done, ahead := root, strings.TrimPrefix(abs, root)
+	for links := 0; ahead != ""; {
+		name, rest, _ := strings.Cut(ahead, string(filepath.Separator))
+		ahead = rest
 		switch name {
 		case "", ".":
 			continue
@@ -107,7 +107,7 @@ func resolve(path string) (string, error) {
 				done = root
 				target = strings.TrimPrefix(target, root)
 			}
-			todo = target + string(filepath.Separator) + todo
+			ahead = target + string(filepath.Separator) + ahead
 		default:
 			done = next
 		}
