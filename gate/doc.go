@@ -26,7 +26,8 @@
 // Each room imports only rooms that stand left of it:
 //
 //	fault < strictjson < secret < record, contract < check, match, verdict
-//	  < roots, sqlread, source, draft < plan, bundle < worker, carry < gate < cmd/gate
+//	  < roots, sqlread, source, draft < plan, bundle, seal
+//	  < worker, carry, seal/sigstore < gate < cmd/gate
 //
 // checks/* import check and what is left of it, and match and sqlread for
 // their vocabulary. Nothing under gate imports checks or reporter. The walls
@@ -50,4 +51,6 @@
 //   - carry: a lean program that carries a full one, for a fast start
 //   - verdict: the judgement, pure
 //   - bundle: evidence on disk
+//   - seal: what is signed, and what a signature proves
+//   - seal/sigstore: signing and verifying, as cosign does
 package gate

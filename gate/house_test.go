@@ -35,8 +35,8 @@ var floors = [][]string{
 	{"gate/record", "gate/contract"},
 	{"gate/check", "gate/match", "gate/verdict"},
 	{"gate/roots", "gate/sqlread", "gate/source", "gate/draft"},
-	{"gate/plan", "gate/bundle"},
-	{"gate/worker", "gate/carry"},
+	{"gate/plan", "gate/bundle", "gate/seal"},
+	{"gate/worker", "gate/carry", "gate/seal/sigstore"},
 	{"gate"},
 }
 
@@ -140,6 +140,34 @@ func TestHouseProcessesAreStartedInFewRooms(t *testing.T) {
 				t.Errorf("%s calls %s", f.at(at), name)
 			}
 		})
+	}
+}
+
+// sealing are the libraries of signing, with everything that they bring.
+var sealing = []string{"github.com/sigstore/", "github.com/theupdateframework/", "github.com/secure-systems-lab/", "google.golang.org/protobuf", "github.com/go-openapi/"}
+
+// TestHouseOnlyOneRoomKnowsSigstore: these libraries cost every process that
+// links them some milliseconds before main, and they change often. One room
+// stands between them and the rest.
+func TestHouseOnlyOneRoomKnowsSigstore(t *testing.T) {
+	known := false
+	for _, f := range sources(t) {
+		for _, spec := range f.syntax.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(sealing, func(prefix string) bool { return strings.HasPrefix(imported, prefix) }) {
+				continue
+			}
+			if !f.in("gate/seal/sigstore") {
+				t.Errorf("%s imports %s", f.at(spec), imported)
+			}
+			known = true
+		}
+	}
+	if !known {
+		t.Error("no room imports any of them: the wall has lost its subject")
 	}
 }
 

@@ -41,6 +41,8 @@ const (
 	TargetUnreadable      Code = "verify.target_unreadable"
 	LimitExceeded         Code = "verify.limit_exceeded"
 	DependencyUnmet       Code = "verify.dependency_unmet"
+	SigningUnavailable    Code = "verify.signing_unavailable"
+	TrustUnavailable      Code = "verify.trust_unavailable"
 )
 
 // Info is one row of the table of codes.
@@ -79,6 +81,8 @@ var codes = [...]Info{
 	{TargetUnreadable, false, "The target is there but could not be examined: no permission, busy, or it changed while it was read.", "Make it readable for the user that the check ran as; the message names both."},
 	{LimitExceeded, false, "The target is larger or deeper than the gate examines.", "The message names the limit; judge a smaller part."},
 	{DependencyUnmet, false, "A check named in depends_on did not pass, so this one was not run.", "Mend the check that it depends on."},
+	{SigningUnavailable, true, "The run could not be signed: its bundle, if there is one, is kept and called unsigned.", "The message names the step that failed; mend it and run `gate sign RUN`."},
+	{TrustUnavailable, true, "What signatures are verified by could not be had, so nothing was said about the signature.", "Pass --key or --trusted-root with a file that can be read; see docs/signing.md."},
 }
 
 // Error is a fault with its code.

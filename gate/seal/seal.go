@@ -86,6 +86,7 @@ type Trust struct {
 	TrustedRoot string // file; "" for that of the public instance
 	CacheDir    string
 	Env         func(string) string
+	Warn        func(string) // told when the public instance could not be reached; may be nil
 }
 
 // Identity is a certificate's subject and who vouched for it. The patterns are
