@@ -3,6 +3,7 @@ package sigstore
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
@@ -105,18 +106,33 @@ type secrets []string
 // here, apart from what says that the caller gave up: what a library wraps could
 // hold a request with its headers.
 func (s secrets) scrub(err error) error {
-	text := err.Error()
-	for _, secret := range s {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
-		}
-	}
+	text := s.hide(err.Error())
 	for _, sentinel := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, sentinel) {
 			return &scrubbed{text, sentinel}
 		}
 	}
 	return errors.New(text)
+}
+
+// hide takes the secrets out of a text.
+func (s secrets) hide(text string) string {
+	for _, secret := range s {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+	}
+	return text
+}
+
+// quote shortens a service's own words for a message. The secrets leave first:
+// half a token is no longer found, and still half a token.
+func (s secrets) quote(data []byte) string {
+	text := s.hide(strings.TrimSpace(string(data)))
+	if len(text) > maxErrorText {
+		text = text[:maxErrorText] + "…"
+	}
+	return strconv.Quote(text)
 }
 
 type scrubbed struct {

@@ -373,3 +373,17 @@ func TestKMSWithoutItsBuild(t *testing.T) {
 	_, err := kmsKeypair(context.Background(), "nokms://x")
 	refused(t, err, fault.Usage, "", "nokms://x")
 }
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// ed25519Zero is the public key of a seed of zeros.
+func ed25519Zero() crypto.PublicKey {
+	return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public()
+}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -77,8 +78,12 @@ func (r *retrying) RoundTrip(req *http.Request) (*http.Response, error) {
 		if problem == "" {
 			return resp, nil
 		}
+		// What fails may quote what it was sent.
+		_, credential, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+		hidden := secrets{credential}
+		problem = hidden.hide(problem)
 		if !passes || n == r.attempts {
-			return nil, givenUp(problem, resp, n)
+			return nil, givenUp(problem, resp, hidden, n)
 		}
 		d := pauseBefore(n, resp)
 		r.warn(fmt.Sprintf("%s: %s; trying again (%d of %d)", req.URL.Host, problem, n+1, r.attempts))
@@ -90,10 +95,10 @@ func (r *retrying) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // givenUp is the last word about a request. It is an error and no answer: the
 // libraries would wait once more after an answer that may pass.
-func givenUp(problem string, resp *http.Response, attempts int) error {
+func givenUp(problem string, resp *http.Response, hidden secrets, attempts int) error {
 	if resp != nil {
 		if data, err := io.ReadAll(resp.Body); err == nil && len(bytes.TrimSpace(data)) > 0 {
-			problem += ": " + quote(data)
+			problem += ": " + hidden.quote(data)
 		}
 	}
 	if attempts > 1 {
@@ -160,13 +165,4 @@ func pauseBefore(n int, resp *http.Response) time.Duration {
 		}
 	}
 	return min(d, maxPause)
-}
-
-// quote shortens a service's own words for a message.
-func quote(data []byte) string {
-	text := string(bytes.TrimSpace(data))
-	if len(text) > maxErrorText {
-		text = text[:maxErrorText] + "…"
-	}
-	return strconv.Quote(text)
 }

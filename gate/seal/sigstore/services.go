@@ -174,7 +174,7 @@ func (r *rekorV2) Add(ctx context.Context, entry any) (*protorekor.TransparencyL
 	case resp.StatusCode == http.StatusConflict:
 		return nil, errConflict
 	case resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("it answered %s: %s", resp.Status, quote(data))
+		return nil, fmt.Errorf("it answered %s: %s", resp.Status, secrets{}.quote(data))
 	}
 	out := &protorekor.TransparencyLogEntry{}
 	if err := protojson.Unmarshal(data, out); err != nil {

@@ -60,9 +60,10 @@ func (b *backend) requestToken(ctx context.Context, how seal.Signing) (string, e
 		return "", unavailable(StepToken, "In GitHub Actions give the job `permissions: id-token: write`; elsewhere set "+tokenVariable+", or sign with --sign key.",
 			"keyless signing needs an identity token, and there is none: neither %s nor %s is set", tokenVariable, requestURLVariable)
 	}
+	hidden := secrets{bearer}
 	failed := func(err error) error {
 		return unavailable(StepToken, "Run it again; if it stays, see that the job has `permissions: id-token: write`.",
-			"GitHub gave no identity token: %v", secrets{bearer}.scrub(err))
+			"GitHub gave no identity token: %v", hidden.scrub(err))
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -87,7 +88,7 @@ func (b *backend) requestToken(ctx context.Context, how seal.Signing) (string, e
 		return "", failed(err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", failed(fmt.Errorf("it answered %s: %s", resp.Status, quote(data)))
+		return "", failed(fmt.Errorf("it answered %s: %s", resp.Status, hidden.quote(data)))
 	}
 	var answer struct {
 		Value string `json:"value"`
