@@ -369,11 +369,6 @@ func TestPublicKeysRefused(t *testing.T) {
 	}
 }
 
-func TestKMSWithoutItsBuild(t *testing.T) {
-	_, err := kmsKeypair(context.Background(), "nokms://x")
-	refused(t, err, fault.Usage, "", "nokms://x")
-}
-
 func read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)

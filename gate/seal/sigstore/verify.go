@@ -27,8 +27,12 @@ const (
 	fromLog       = "transparency_log"
 )
 
-// statementType is the one type of statements that is relied on.
-const statementType = "https://in-toto.io/Statement/v1"
+// The types of statements that are relied on: what this gate makes, and what
+// `cosign attest-blob` makes to this day. They differ in nothing but the name.
+const (
+	statementV1  = "https://in-toto.io/Statement/v1"
+	statementV01 = "https://in-toto.io/Statement/v0.1"
+)
 
 // entity is a Sigstore bundle that was read and not verified.
 type entity struct {
@@ -229,8 +233,8 @@ func (e *entity) verify(a anchor) (*seal.Signature, error) {
 	if err != nil {
 		return nil, e.explain(m, a.identity, err)
 	}
-	if got := result.Statement.GetType(); got != statementType {
-		return nil, invalid(NotAStatement, "what was signed calls itself %q, and not %q", got, statementType)
+	if got := result.Statement.GetType(); got != statementV1 && got != statementV01 {
+		return nil, invalid(NotAStatement, "what was signed calls itself %q, and not %q", got, statementV1)
 	}
 	times := result.VerifiedTimestamps
 	if e.certificate == nil {

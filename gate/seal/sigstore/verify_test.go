@@ -312,7 +312,7 @@ func TestSignedButNoStatement(t *testing.T) {
 	s := &signer{backend: New().(*backend), services: &services{}, key: k}
 	for name, payload := range map[string]string{
 		"no JSON":          "hello",
-		"another type":     `{"_type":"https://in-toto.io/Statement/v0.1","subject":[{"name":"a","digest":{"sha256":"00"}}],"predicateType":"x","predicate":{}}`,
+		"another type":     `{"_type":"https://in-toto.io/Statement/v2","subject":[{"name":"a","digest":{"sha256":"00"}}],"predicateType":"x","predicate":{}}`,
 		"no type":          `{}`,
 		"members twice":    `{"_type":"https://in-toto.io/Statement/v1","_type":"x"}`,
 		"something behind": string(statement("a")) + "{}",
@@ -335,6 +335,15 @@ func TestSignedButNoStatement(t *testing.T) {
 	}
 	_, err = s.Sign(context.Background(), bytes.Repeat([]byte("x"), maxStatement+1))
 	refused(t, err, fault.SigningUnavailable, StepSigning, "at most")
+}
+
+// cosign attest-blob calls its statements by the older name.
+func TestStatementOfCosign(t *testing.T) {
+	private, public := keyFile(t, blockPKCS8, p256(t))
+	old := bytes.Replace(statement("a"), []byte("Statement/v1"), []byte("Statement/v0.1"), 1)
+	if _, err := New().Verify(context.Background(), signWith(t, seal.Signing{Key: private}, old), seal.Trust{Key: public}); err != nil {
+		t.Error(err)
+	}
 }
 
 // One changed byte of the payload, the signature, the certificate or the
