@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sigstore/sigstore-go/pkg/tuf"
+
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
@@ -13,12 +15,13 @@ import (
 type backend struct {
 	network *network
 	now     func() time.Time
+	tufRoot func() []byte // of the public instance's TUF repository
 }
 
 // New gives the backend that signs and verifies with Sigstore. It holds no
 // state: what was fetched is kept in the cache folder that a call names.
 func New() seal.Backend {
-	return &backend{network: &network{base: http.DefaultTransport, wait: pause}, now: time.Now}
+	return &backend{network: &network{base: http.DefaultTransport, wait: pause}, now: time.Now, tufRoot: tuf.DefaultRoot}
 }
 
 // Prepare implements seal.Backend.

@@ -102,7 +102,7 @@ func (i *instance) classify(err error) error { return i.fetch.classify(err) }
 // from what was fetched before and has not expired.
 func (b *backend) publicInstance(ctx context.Context, from source) (*instance, error) {
 	fetch := &fetcher{ctx: ctx, client: b.network.client(ctx, fetchAttempts, from.warn)}
-	options := &tuf.Options{Root: tuf.DefaultRoot(), RepositoryBaseURL: tuf.DefaultMirror, Fetcher: fetch, Context: ctx}
+	options := &tuf.Options{Root: b.tufRoot(), RepositoryBaseURL: tuf.DefaultMirror, Fetcher: fetch, Context: ctx}
 	if writable(from.cache) {
 		options.CachePath, options.CacheValidity = from.cache, cacheDays
 	} else {

@@ -62,7 +62,7 @@ func (b *backend) Verify(ctx context.Context, text []byte, trust seal.Trust) (*s
 	}
 	ctx, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
-	a, err := b.anchor(ctx, e, trust)
+	a, err := b.anchorOf(ctx, e, trust)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,8 @@ func parse(text []byte) (*entity, error) {
 	return e, nil
 }
 
-// anchor gets what a policy trusts, for a bundle.
-func (b *backend) anchor(ctx context.Context, e *entity, trust seal.Trust) (anchor, error) {
+// anchorOf gets what a policy trusts, for a bundle.
+func (b *backend) anchorOf(ctx context.Context, e *entity, trust seal.Trust) (anchor, error) {
 	signedByKey := e.certificate == nil
 	var a anchor
 	var err error
