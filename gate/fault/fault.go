@@ -41,6 +41,15 @@ const (
 	TargetUnreadable      Code = "verify.target_unreadable"
 	LimitExceeded         Code = "verify.limit_exceeded"
 	DependencyUnmet       Code = "verify.dependency_unmet"
+	SubjectMismatch       Code = "verify.subject_mismatch"
+	VerifierMismatch      Code = "verify.verifier_mismatch"
+	ContractMismatch      Code = "verify.contract_mismatch"
+	SourceMismatch        Code = "verify.source_mismatch"
+	AgeRefused            Code = "verify.age_refused"
+	UnknownFile           Code = "verify.unknown_file"
+	PolicyUnmet           Code = "verify.policy_unmet"
+
+	ZipRefused Code = "artifact.zip_refused"
 )
 
 // Info is one row of the table of codes.
@@ -79,6 +88,14 @@ var codes = [...]Info{
 	{TargetUnreadable, false, "The target is there but could not be examined: no permission, busy, or it changed while it was read.", "Make it readable for the user that the check ran as; the message names both."},
 	{LimitExceeded, false, "The target is larger or deeper than the gate examines.", "The message names the limit; judge a smaller part."},
 	{DependencyUnmet, false, "A check named in depends_on did not pass, so this one was not run.", "Mend the check that it depends on."},
+	{SubjectMismatch, true, "A file is not what the verdict is about: other bytes, or another name.", "Ship the files that were judged, or judge the files that you ship."},
+	{VerifierMismatch, true, "Another verifier judged than the policy asks for.", "Judge with the verifier that the policy names, or pass the digest of the one that you trust."},
+	{ContractMismatch, true, "The run was judged by another contract than the policy asks for.", "Judge by the contract that was agreed, or pass the contract that you mean."},
+	{SourceMismatch, true, "The evidence is about another commit than the policy asks for.", "Judge the commit that you release; evidence of one commit says nothing about another."},
+	{AgeRefused, true, "The evidence is older than the policy allows, or states a moment that has not come.", "Judge again; for a moment in the future, set the clocks right."},
+	{UnknownFile, true, "The bundle holds a file that no gate puts there, so nothing binds it.", "Take the bundle from where it was first written; the message names the file."},
+	{PolicyUnmet, true, "The bundle is whole, but it lacks something that the policy asks for.", "The message names the requirement and what was found instead."},
+	{ZipRefused, true, "The zip archive is none that can be unpacked safely, or it is too large.", "Upload the folder of the run as it is; the message names the entry."},
 }
 
 // Error is a fault with its code.
