@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
 )
@@ -74,7 +75,8 @@ func Open(ctx context.Context, path string) (*Bundle, error) {
 	case !info.Mode().IsRegular():
 		return nil, refuse(path, "", "is neither a folder nor a file")
 	}
-	f, err := os.Open(path)
+	// A FIFO that has taken its place by now must not hold this up.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, refuse(path, "", "cannot be read: %v", plain(err))
 	}
