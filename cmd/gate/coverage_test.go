@@ -34,8 +34,18 @@ func readScripts(t *testing.T) map[string]string {
 // unreachable are codes that no command line of this build can bring about, with
 // the reason. Whoever makes one reachable takes it out of here.
 var unreachable = map[fault.Code]string{
-	fault.CheckCrashed: "only a defect of a check type brings it about; package plan tests it with one",
+	fault.CheckCrashed:     "only a defect of a check type brings it about; package plan tests it with one",
+	fault.SubjectMismatch:  beyondCommands,
+	fault.VerifierMismatch: beyondCommands,
+	fault.ContractMismatch: beyondCommands,
+	fault.SourceMismatch:   beyondCommands,
+	fault.AgeRefused:       beyondCommands,
+	fault.UnknownFile:      beyondCommands,
+	fault.PolicyUnmet:      beyondCommands,
+	fault.ZipRefused:       beyondCommands,
 }
+
+const beyondCommands = "no command relies on a bundle by a policy yet; packages policy and unpack test it"
 
 // TestEveryCodeHasAScript: a code that no script brings about is a promise
 // that nobody has seen kept.

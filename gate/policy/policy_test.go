@@ -158,30 +158,44 @@ func TestTakenToo(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+// refusal is a case of what is refused.
+type refusal struct {
+	what   string
+	from   func(*testing.T) *scene
+	change func(s *scene)
+	code   fault.Code
+	want   string // part of the message
+	detail string // name=value
+}
+
+// wantRefused tries each case, and wants a refusal that tells no verdict.
+func wantRefused(t *testing.T, cases []refusal) {
+	t.Helper()
+	for _, c := range cases {
+		s := c.from(t)
+		c.change(s)
+		d, err := s.check()
+		f := fault.As(err)
+		if err == nil || f.Code != c.code || !strings.Contains(f.Message, c.want) || f.Fix == "" {
+			t.Errorf("%s: %v, want %s with %q", c.what, err, c.code, c.want)
+			continue
+		}
+		if name, value, ok := strings.Cut(c.detail, "="); ok && f.Details[name] != value {
+			t.Errorf("%s: details %v, want %s", c.what, f.Details, c.detail)
+		}
+		if d.Verdict != "" || strings.Contains(f.Message, "VERIFIED") {
+			t.Errorf("%s: a refusal tells a verdict: %+v", c.what, d)
+		}
+	}
+}
+
+// TestOtherIdentities changes what was judged, who judged and by what.
+func TestOtherIdentities(t *testing.T) {
 	other := strictjson.Sum([]byte("other"))
 	file := func(name string, data string) []policy.Subject {
 		return []policy.Subject{{Name: name, Digest: strictjson.Sum([]byte(data))}}
 	}
-	statement := func(change func(c *bundle.Content)) func(sig *seal.Signature) {
-		return func(sig *seal.Signature) {
-			c := bundletest.Content(t)
-			change(&c)
-			payload, err := seal.Statement(bundletest.Write(t, c))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sig.Payload = payload
-		}
-	}
-	for _, c := range []struct {
-		what   string
-		from   func(*testing.T) *scene
-		change func(s *scene)
-		code   fault.Code
-		want   string // part of the message
-		detail string // name=value
-	}{
+	wantRefused(t, []refusal{
 		{"another contract", keyed, func(s *scene) { s.policy.Contract = other }, fault.ContractMismatch, "another contract", "identity=contract"},
 		{"another verifier", keyed, func(s *scene) { s.policy.Verifier = &other }, fault.VerifierMismatch, "another verifier", "identity=verifier"},
 		{"other bytes", keyed, func(s *scene) { s.policy.Subjects = file("app.tgz", "evil") }, fault.SubjectMismatch, "with other bytes", "identity=subject"},
@@ -209,7 +223,23 @@ func TestRefused(t *testing.T) {
 		{"an unknown file", keyed, func(s *scene) {
 			s.after = func(b *bundle.Sealed) *bundle.Sealed { return bundletest.Add(t, b, "note.txt", []byte("x")) }
 		}, fault.UnknownFile, `"note.txt"`, ""},
+	})
+}
 
+// TestOtherSignatures changes who signed, and what.
+func TestOtherSignatures(t *testing.T) {
+	statement := func(change func(c *bundle.Content)) func(sig *seal.Signature) {
+		return func(sig *seal.Signature) {
+			c := bundletest.Content(t)
+			change(&c)
+			payload, err := seal.Statement(bundletest.Write(t, c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sig.Payload = payload
+		}
+	}
+	wantRefused(t, []refusal{
 		{"unsigned", keyed, func(s *scene) {
 			s.after = func(*bundle.Sealed) *bundle.Sealed { return bundletest.Write(t, s.content) }
 		}, fault.PolicyUnmet, "not signed", "requirement=signature"},
@@ -231,7 +261,12 @@ func TestRefused(t *testing.T) {
 			}
 		}, fault.SignatureInvalid, "predicateType", "reason=not_a_statement"},
 		{"another signature", keyed, func(s *scene) { s.forge = func(sig *seal.Signature) { sig.Value = "b3RoZXI=" } }, fault.AttestationMismatch, "another signature", "member=signature"},
+	})
+}
 
+// TestNotGoodEnough changes the age and the assurance.
+func TestNotGoodEnough(t *testing.T) {
+	wantRefused(t, []refusal{
 		{"old, by itself", keyed, func(s *scene) { s.policy.MaxAge = 59 * time.Minute }, fault.AgeRefused, "1h0m0s old", "age=1h0m0s"},
 		{"old, by its signature", keyless, func(s *scene) {
 			s.policy.MaxAge = 30 * time.Minute
@@ -263,22 +298,7 @@ func TestRefused(t *testing.T) {
 			s.policy.Workflow = policy.Workflow{URI: workflow, Digest: bundletest.Revision}
 		}, fault.PolicyUnmet, "commit of the workflow", "requirement=workflow"},
 		{"a key, where a workflow is pinned", keyed, func(s *scene) { s.policy.Workflow.URI = workflow }, fault.PolicyUnmet, "not named", "requirement=workflow"},
-	} {
-		s := c.from(t)
-		c.change(s)
-		d, err := s.check()
-		f := fault.As(err)
-		if err == nil || f.Code != c.code || !strings.Contains(f.Message, c.want) || f.Fix == "" {
-			t.Errorf("%s: %v, want %s with %q", c.what, err, c.code, c.want)
-			continue
-		}
-		if name, value, ok := strings.Cut(c.detail, "="); ok && f.Details[name] != value {
-			t.Errorf("%s: details %v, want %s", c.what, f.Details, c.detail)
-		}
-		if d.Verdict != "" || strings.Contains(f.Message, "VERIFIED") {
-			t.Errorf("%s: a refusal tells a verdict: %+v", c.what, d)
-		}
-	}
+	})
 }
 
 // TestRemote takes away, one by one, what remote_attested stands on.
