@@ -218,12 +218,29 @@ func TestWriteStatements(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+	if err := WriteStatements(dir, map[string][]byte{"huge": make([]byte, MaxSigstore+1)}); codeOf(err) != fault.BackendFailed {
+		t.Errorf("a huge statement: %v", err)
+	}
 	outside := t.TempDir()
 	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "reports")), os.Symlink(outside, filepath.Join(dir, "reports"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteStatements(dir, map[string][]byte{"vsa.sigstore.json": nil}); codeOf(err) != fault.BackendFailed {
 		t.Errorf("written through a link: %v", err)
+	}
+}
+
+// TestSignatureThatCannotBeWritten leaves the bundle as it was: unsigned.
+func TestSignatureThatCannotBeWritten(t *testing.T) {
+	dir := write(t, t.TempDir(), content(t))
+	if err := os.Mkdir(filepath.Join(dir, sigstoreName), 0o755); err != nil { // in the place of the file
+		t.Fatal(err)
+	}
+	if _, err := AddSignature(dir, statement, signature(), false); codeOf(err) != fault.BackendFailed || !strings.Contains(err.Error(), "must be called unsigned") {
+		t.Errorf("%v", err)
+	}
+	if s, err := Read(dir); err != nil || s.Attestation.SignatureStatus != Unsigned || strings.Join(s.Unknown, " ") != sigstoreName {
+		t.Errorf("%+v %v", s, err)
 	}
 }
 

@@ -201,6 +201,12 @@ func TestOtherIdentities(t *testing.T) {
 		{"other bytes", keyed, func(s *scene) { s.policy.Subjects = file("app.tgz", "evil") }, fault.SubjectMismatch, "with other bytes", "identity=subject"},
 		{"another name", keyed, func(s *scene) { s.policy.Subjects = file("app-2.tgz", "app") }, fault.SubjectMismatch, `under the name "dist/app.tgz"`, "identity=subject"},
 		{"neither", keyed, func(s *scene) { s.policy.Subjects = file("x", "x") }, fault.SubjectMismatch, `it was "dist/app.tgz"`, "subject=x"},
+		{"none of many", keyed, func(s *scene) {
+			for _, name := range []string{"b", "c", "d", "e", "f", "g"} {
+				s.content.Subjects = append(s.content.Subjects, bundle.Subject{Name: name, Digest: other.String()})
+			}
+			s.policy.Subjects = file("x", "x")
+		}, fault.SubjectMismatch, `"e", …`, "subject=x"},
 		{"one of two", keyed, func(s *scene) { s.policy.Subjects = append(s.policy.Subjects, file("x", "x")...) }, fault.SubjectMismatch, `"x" is not`, "subject=x"},
 		{"two that changed places", keyed, func(s *scene) {
 			s.content.Subjects = append(s.content.Subjects, bundle.Subject{Name: "dist/db.tgz", Digest: strictjson.Sum([]byte("db")).String()})
@@ -275,6 +281,9 @@ func TestNotGoodEnough(t *testing.T) {
 			s.policy.Now, s.policy.MaxAge = bundletest.Ended.Add(1000*time.Hour), time.Hour
 			s.sig.Times[0].Moment = s.policy.Now
 		}, fault.AgeRefused, "1000h0m0s old", ""},
+		{"signed a little before it ended", keyless, func(s *scene) {
+			s.sig.Times[0].Moment, s.policy.MaxAge = bundletest.Ended.Add(-4*time.Minute), time.Hour
+		}, fault.AgeRefused, "1h4m0s old", ""},
 		{"ended in the future", keyed, func(s *scene) { s.policy.Now = bundletest.Ended.Add(-6 * time.Minute) }, fault.AgeRefused, "the run ended at 2026-11-30T12:00:00Z, which has not come", ""},
 		{"signed in the future", keyless, func(s *scene) { s.sig.Times[0].Moment = s.policy.Now.Add(6 * time.Minute) }, fault.AgeRefused, "by a timestamp authority, which has not come", ""},
 		{"signed before it ended", keyless, func(s *scene) { s.sig.Times[0].Moment = bundletest.Ended.Add(-6 * time.Minute) }, fault.AgeRefused, "after it was signed", ""},

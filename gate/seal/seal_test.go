@@ -3,6 +3,7 @@ package seal_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -170,6 +171,13 @@ func TestStatementIsBounded(t *testing.T) {
 	}
 	s := bundletest.Write(t, c)
 	if _, err := seal.Statement(s); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("%v", err)
+	}
+	c = bundletest.Content(t)
+	for i := range seal.MaxStatement >> 10 {
+		c.Subjects = append(c.Subjects, bundle.Subject{Name: fmt.Sprint(i, "/", strings.Repeat("n", 1<<10)), Digest: strictjson.Sum(nil).String()})
+	}
+	if _, err := seal.PublicStatements(bundletest.Write(t, c)); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("%v", err)
 	}
 	if err := seal.Matches(make([]byte, seal.MaxStatement+1), s); err == nil {

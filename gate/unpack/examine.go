@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -156,8 +155,6 @@ func formProblem(f *zip.File) string {
 		return "is neither a regular file nor a folder"
 	case folder && (f.UncompressedSize64 != 0 || f.CompressedSize64 > 2): // an empty deflate stream has two bytes
 		return "is a folder with content"
-	case f.CompressedSize64 > maxArchive || f.UncompressedSize64 > math.MaxInt64:
-		return "states a size that cannot be"
 	case f.Method == zip.Store && f.CompressedSize64 != f.UncompressedSize64:
 		return "is stored as it is and states two sizes"
 	}

@@ -47,6 +47,7 @@ type archiveOf struct {
 	gap                      string // between the entries and the directory
 	comment                  string
 	count, directory, offset int // in the end record; -1 for what is true
+	disk                     byte
 	insertBeforeEnd          string
 }
 
@@ -104,7 +105,7 @@ func (a archiveOf) bytes() []byte {
 	count, length, offset := or(a.count, len(a.entries)), or(a.directory, directory.Len()), or(a.offset, out.Len())
 	out.Write(directory.Bytes())
 	out.WriteString(a.insertBeforeEnd)
-	end := append([]byte(endSignature), 0, 0, 0, 0)
+	end := append([]byte(endSignature), a.disk, 0, 0, 0)
 	end = le.AppendUint16(le.AppendUint16(end, uint16(count)), uint16(count))
 	end = le.AppendUint32(le.AppendUint32(end, uint32(length)), uint32(offset))
 	end = le.AppendUint16(end, uint16(len(a.comment)))
@@ -304,7 +305,7 @@ func TestRefusedArchives(t *testing.T) {
 		"strongly encrypted":        {of(with(a, func(e *entry) { e.flags = 1 << 6 })).bytes(), "encrypted"},
 		"another method":            {of(with(a, func(e *entry) { e.method = 12 })).bytes(), "neither store nor deflate"},
 		"a bomb":                    {of(deflated(t, "a", zeros)).bytes(), "times its size"},
-		"a large file":              {of(with(deflated(t, "a", zeros[:99]), func(e *entry) { e.size = maxFile + 1 })).bytes(), "unpacks to"},
+		"a large file":              {of(with(deflated(t, "a", zeros[:99]), func(e *entry) { e.size = maxFile + 1 })).bytes(), "at most 536870912 are"},
 		"a stored file of two size": {of(with(a, func(e *entry) { e.size = 100 })).bytes(), "states two sizes"},
 		"a size that lies upwards":  {of(with(deflated(t, "a", zeros[:99]), func(e *entry) { e.size = 100 })).bytes(), "damaged"},
 		"a size that lies down":     {of(with(deflated(t, "a", zeros[:99]), func(e *entry) { e.size = 98 })).bytes(), "damaged"},
@@ -323,6 +324,7 @@ func TestRefusedArchives(t *testing.T) {
 		"another count":             {around(of(a), func(z *archiveOf) { z.count = 2 }), "damaged"},
 		"many entries":              {around(of(a), func(z *archiveOf) { z.count = maxEntries + 1 }), "at most"},
 		"a large directory":         {around(of(a), func(z *archiveOf) { z.directory = maxDirectory + 1 }), "has a directory of"},
+		"a part of several":         {around(of(a), func(z *archiveOf) { z.disk = 1 }), "in several parts"},
 		"no entry":                  {of().bytes(), "empty"},
 		"cut":                       {of(a).bytes()[:50], "no zip archive"},
 		"nothing":                   {nil, "no zip archive"},
@@ -356,7 +358,7 @@ func TestManyLargeFiles(t *testing.T) {
 	for i := range maxBytes/maxFile + 1 {
 		all = append(all, with(deflated(t, fmt.Sprint(i), nil), func(e *entry) { e.size = maxFile }))
 	}
-	if _, err := Open(t.Context(), save(t, of(all...).bytes())); err == nil || !strings.Contains(err.Error(), "unpacks to more than") {
+	if _, err := Open(t.Context(), save(t, of(all...).bytes())); err == nil || !strings.Contains(err.Error(), "unpacks to more than 2147483648 bytes") {
 		t.Errorf("%v", err)
 	}
 }
@@ -367,8 +369,14 @@ func TestWhatIsNoArchive(t *testing.T) {
 	if err := errors.Join(syscall.Mkfifo(fifo, 0o644), os.WriteFile(huge, nil, 0o644), os.Truncate(huge, maxArchive+1)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]fault.Code{fifo: fault.ZipRefused, huge: fault.ZipRefused, filepath.Join(dir, "nothing"): fault.RunNotFound, os.DevNull: fault.ZipRefused} {
-		if _, err := Open(t.Context(), path); err == nil || fault.As(err).Code != want {
+	for path, c := range map[string]struct {
+		code fault.Code
+		want string
+	}{
+		fifo: {fault.ZipRefused, "neither a folder nor a file"}, os.DevNull: {fault.ZipRefused, "neither a folder nor a file"},
+		huge: {fault.ZipRefused, "at most 1073741824"}, filepath.Join(dir, "nothing"): {fault.RunNotFound, "no bundle"},
+	} {
+		if _, err := Open(t.Context(), path); err == nil || fault.As(err).Code != c.code || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
