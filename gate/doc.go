@@ -26,8 +26,8 @@
 // Each room imports only rooms that stand left of it:
 //
 //	fault < strictjson < secret < record, contract < check, match, verdict
-//	  < roots, sqlread, source, draft < plan, bundle, seal
-//	  < worker, carry, seal/sigstore < gate < cmd/gate
+//	  < roots, sqlread, source, draft < plan, bundle, unpack < seal
+//	  < worker, carry, seal/sigstore, policy < gate < cmd/gate
 //
 // checks/* import check and what is left of it, and match and sqlread for
 // their vocabulary. Nothing under gate imports checks or reporter. The walls
@@ -51,6 +51,8 @@
 //   - carry: a lean program that carries a full one, for a fast start
 //   - verdict: the judgement, pure
 //   - bundle: evidence on disk
-//   - seal: what is signed, and what a signature proves
+//   - unpack: a bundle out of the zip archive that it was uploaded as
+//   - seal: what a signature is made over, and what it proves
 //   - seal/sigstore: signing and verifying, as cosign does
+//   - policy: what a consumer requires of a bundle
 package gate

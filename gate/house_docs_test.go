@@ -18,6 +18,7 @@ import (
 	"github.com/verdictgate/verdictgate/checks"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/plan"
+	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
@@ -33,6 +34,9 @@ func TestHouseDocs(t *testing.T) {
 		"checks.md":            checksPage,
 		"cli.md":               commandsPage,
 		"contract.schema.json": schemaPage,
+		"predicate.schema.json": func(t *testing.T, _ string) string {
+			return indented(t, seal.PredicateSchema())
+		},
 	}
 	for name, page := range pages {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +115,11 @@ func markdown(doc string) string {
 }
 
 func schemaPage(t *testing.T, _ string) string {
-	schema := plan.ContractSchema(checks.All())
+	return indented(t, plan.ContractSchema(checks.All()))
+}
+
+func indented(t *testing.T, schema strictjson.Value) string {
+	t.Helper()
 	var b bytes.Buffer
 	if err := json.Indent(&b, strictjson.Canonical(&schema), "", "  "); err != nil {
 		t.Fatal(err)

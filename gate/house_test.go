@@ -35,8 +35,9 @@ var floors = [][]string{
 	{"gate/record", "gate/contract"},
 	{"gate/check", "gate/match", "gate/verdict"},
 	{"gate/roots", "gate/sqlread", "gate/source", "gate/draft"},
-	{"gate/plan", "gate/bundle", "gate/seal"},
-	{"gate/worker", "gate/carry", "gate/seal/sigstore"},
+	{"gate/plan", "gate/bundle", "gate/unpack"},
+	{"gate/seal"},
+	{"gate/worker", "gate/carry", "gate/seal/sigstore", "gate/policy"},
 	{"gate"},
 }
 
@@ -50,6 +51,8 @@ var beside = map[string][]string{
 	// The harness of check authors is built from the real rooms, so that a case
 	// meets what a run meets.
 	"gate/check/checktest": {"gate/fault", "gate/strictjson", "gate/record", "gate/check", "gate/roots", "gate/sqlread", "gate/contract", "gate/plan", "gate/worker"},
+	// Bundles for the tests of those who read them.
+	"gate/bundle/bundletest": {"gate/strictjson", "gate/record", "gate/contract", "gate/bundle"},
 	// A reporter shows what was read back. It can reach nothing that judges.
 	"reporter":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
 	"reporter/*": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},

@@ -35,9 +35,6 @@ func readScripts(t *testing.T) map[string]string {
 // the reason. Whoever makes one reachable takes it out of here.
 var unreachable = map[fault.Code]string{
 	fault.CheckCrashed: "only a defect of a check type brings it about; package plan tests it with one",
-	// Until the commands that sign and verify stand on the command line.
-	fault.SigningUnavailable: "no command signs yet; package seal/sigstore tests it",
-	fault.TrustUnavailable:   "no command verifies signatures yet; package seal/sigstore tests it",
 }
 
 // TestEveryCodeHasAScript: a code that no script brings about is a promise

@@ -29,6 +29,17 @@ func TestWriterProcess(t *testing.T) {
 	if data == "" {
 		return
 	}
+	dieAtStep(t)
+	dir, err := Write(data, content(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("wrote " + dir)
+}
+
+// dieAtStep makes the process die, or wait, before the step that its
+// environment names.
+func dieAtStep(t *testing.T) {
 	last, err := strconv.Atoi(os.Getenv(crashStep))
 	if err != nil {
 		t.Fatal(err)
@@ -53,11 +64,6 @@ func TestWriterProcess(t *testing.T) {
 		}
 		select {}
 	}
-	dir, err := Write(data, content(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Println("wrote " + dir)
 }
 
 func writer(t *testing.T, data string, n int, extra ...string) *exec.Cmd {

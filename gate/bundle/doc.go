@@ -9,6 +9,7 @@
 //	evidence.json         what was seen and decided, in canonical form: its
 //	                      SHA-256 is the bundle digest
 //	attestation.json      the digests that bind the two, and its own
+//	attestation.sigstore.json  when signed: the statement and its signature
 //	blobs/sha256/<hex>    what was too large or too raw for evidence.json,
 //	                      each named by its SHA-256
 //	reports/              made from the others later, bound by nothing
@@ -25,6 +26,12 @@
 // at any moment leaves at most the unfinished folder, and a later run removes
 // it once the kernel says that nobody holds the lock any more. A bundle that
 // cannot be written is an [Unwritten]: what was found, without a verdict.
+//
+// # Signing
+//
+// [AddSignature] puts a signed statement beside attestation.json, which then
+// names it. Whether a signature verifies is not known here: this package knows
+// no cryptography but digests, so that a bundle can be read without any.
 //
 // # Reading
 //

@@ -119,15 +119,21 @@ type Attestation struct {
 	AttestationDigest  string             `json:"attestation_digest"`
 }
 
-// Unsigned is the signature status of a bundle that only its hashes bind. They
-// detect a later edit; they say nothing about who wrote it.
-const Unsigned = "unsigned_hash_bound"
+// The signature statuses. Hashes alone detect a later edit; they say nothing
+// about who wrote it. The others say who signed, and are only a claim until
+// somebody verifies the signature.
+const (
+	Unsigned      = "unsigned_hash_bound"
+	SignedKey     = "signed_key"
+	SignedKeyless = "signed_keyless"
+)
 
 // The files of a bundle.
 const (
 	contractName    = "contract.json"
 	evidenceName    = "evidence.json"
 	attestationName = "attestation.json"
+	sigstoreName    = "attestation.sigstore.json"
 	blobsName       = "blobs"
 	algorithmName   = "sha256"
 	reportsName     = "reports"

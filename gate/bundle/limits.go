@@ -19,6 +19,12 @@ const (
 
 	// maxAttestation is some ten times what is ever written.
 	maxAttestation = 64 << 10
+	// MaxSigstore bounds a signed statement: one that fits carries its payload
+	// in base64, and some certificates and log entries beside it.
+	MaxSigstore = 4 << 20
+	// maxSignature bounds what attestation.json repeats of it; a certificate's
+	// identity and a public key of any algorithm are far smaller.
+	maxSignature = 16 << 10
 	// maxEntries is how many names of a bundle's folder are looked at, and
 	// maxUnknown how many of them are given back as unknown.
 	maxEntries = 100_000

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -24,12 +25,15 @@ type Sealed struct {
 	Contract    *contract.File
 	Evidence    Evidence
 	Attestation Attestation
+	Sigstore    []byte            // attestation.sigstore.json, not verified; nil when the bundle is unsigned
 	Judgement   verdict.Judgement // derived again from the recorded results
 	Unknown     []string          // files that belong to no part of a bundle, relative, bounded
 }
 
 // Read reads a bundle back and re-checks every binding. Its error is a fault
-// that names what does not hold; no verdict is given then.
+// that names what does not hold; no verdict is given then. Of a signature it
+// checks that it is there, whole, and the one that attestation.json names;
+// whether it verifies, and what it was made over, is not for this package to say.
 func Read(dir string) (*Sealed, error) {
 	r, err := open(dir)
 	if err != nil {
@@ -63,7 +67,7 @@ func open(dir string) (*reading, error) {
 		return r, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
 	}
 	for _, check := range []func() error{
-		r.readAttestation, r.readEvidence, r.readContract, r.checkTogether, r.checkMembers, r.checkResults, r.checkVerdict, r.takeInventory,
+		r.readAttestation, r.readSignature, r.readEvidence, r.readContract, r.checkTogether, r.checkMembers, r.checkResults, r.checkVerdict, r.takeInventory,
 	} {
 		if err := check(); err != nil {
 			return r, err
@@ -98,11 +102,13 @@ func (r *reading) file(name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
+var errMissing = errors.New("is missing")
+
 // openRegular opens a file that is one: no link, FIFO, socket or device.
 func openRegular(path string) (*os.File, int64, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, errors.New("is missing")
+		return nil, 0, errMissing
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, 0, errors.New("is no regular file")
@@ -164,9 +170,45 @@ func (r *reading) readAttestation() error {
 	if a.SchemaVersion != SchemaVersion {
 		return r.refuse(fault.AttestationInvalid, attestationName, "is of version %d; this build reads version %d", a.SchemaVersion, SchemaVersion)
 	}
-	if a.SignatureStatus != Unsigned || a.Signature != nil || a.SignatureAlgorithm != nil || a.PublicKey != nil || a.SigstoreDigest != nil {
-		return r.refuse(fault.SignatureInvalid, attestationName, "claims a signature, which this build cannot verify")
+	return nil
+}
+
+// readSignature reads the signed statement, if attestation.json names one.
+func (r *reading) readSignature() error {
+	a := &r.sealed.Attestation
+	stated := []*string{a.Signature, a.SignatureAlgorithm, a.PublicKey, a.SigstoreDigest}
+	named := 0
+	for _, s := range stated {
+		if s == nil {
+			continue
+		}
+		if named++; *s == "" || len(*s) > maxSignature {
+			return r.refuse(fault.SignatureInvalid, attestationName, "holds in its members about the signature what no gate writes")
+		}
 	}
+	switch signed := a.SignatureStatus == SignedKey || a.SignatureStatus == SignedKeyless; {
+	case a.SignatureStatus == Unsigned && named == 0:
+		return nil
+	case !signed && a.SignatureStatus != Unsigned:
+		return r.refuse(fault.SignatureInvalid, attestationName, "claims a signature of a kind that this build does not know")
+	case !signed || named < len(stated):
+		return r.refuse(fault.SignatureInvalid, attestationName, "claims a signature by halves: signature_status, signature, signature_algorithm, public_key and sigstore_digest belong together")
+	}
+	if value, err := base64.StdEncoding.Strict().DecodeString(*a.Signature); err != nil || len(value) == 0 {
+		return r.refuse(fault.SignatureInvalid, attestationName, "states a signature that is no base64")
+	}
+	data, err := r.file(sigstoreName, MaxSigstore)
+	if errors.Is(err, errMissing) {
+		return r.refuse(fault.SignatureInvalid, sigstoreName, "is missing: attestation.json says that the bundle is signed, so the signature was stripped from it").With("reason", "stripped")
+	}
+	if err != nil {
+		return r.refuse(fault.SignatureInvalid, sigstoreName, "%v", err)
+	}
+	if actual := strictjson.Sum(data).String(); actual != *a.SigstoreDigest {
+		return r.refuse(fault.SignatureInvalid, sigstoreName, "is not the one that attestation.json names: it states the digest %q and it digests to %s", *a.SigstoreDigest, actual).
+			With("recorded_digest", *a.SigstoreDigest).With("actual_digest", actual)
+	}
+	r.sealed.Sigstore = data
 	return nil
 }
 
@@ -359,6 +401,10 @@ func (r *reading) findUnknown(refs map[string]int64) error {
 		case d.IsDir() && (name == "." || name == blobsName || name == blobsName+"/"+algorithmName):
 			return nil
 		case d.Type().IsRegular() && (name == contractName || name == evidenceName || name == attestationName):
+			return nil
+		case name == sigstoreName && r.sealed.Sigstore != nil:
+			// Without a word of it in attestation.json it is what a signing left
+			// that was interrupted, and bound by nothing.
 			return nil
 		}
 		if strings.HasPrefix(name, blobsName+"/") {

@@ -284,15 +284,10 @@ func attest(e *Evidence, bundle strictjson.Digest) ([]byte, error) {
 	if err != nil {
 		host = "unknown" // a machine without a name is still a machine
 	}
-	v, err := strictjson.FromGo(Attestation{
+	return Attestation{
 		SchemaVersion: SchemaVersion, BundleDigest: bundle.String(), ContractDigest: e.ContractDigest, Verdict: e.Verdict, Assurance: e.Assurance,
 		CreatedAt: e.CreatedAt, Host: host, SignatureStatus: Unsigned,
-	})
-	if err != nil {
-		return nil, err
-	}
-	v.Set("attestation_digest", strictjson.Str(attestationDigest(&v).String()))
-	return strictjson.Canonical(&v), nil
+	}.sealed()
 }
 
 func policyOf(k *contract.Contract, roots []string, results []record.Result) Policy {

@@ -23,6 +23,9 @@ const (
 
 var ladder = []Assurance{VisualAdvisory, DeterministicLocal, IsolatedLocal, ExternalReadOnly, HumanAttested, RemoteAttested}
 
+// Known says whether a is a level at all.
+func (a Assurance) Known() bool { return slices.Contains(ladder, a) }
+
 // AtLeast says whether a run that gives level a satisfies required.
 func (a Assurance) AtLeast(required Assurance) bool {
 	return slices.Index(ladder, a) >= slices.Index(ladder, required)
@@ -31,7 +34,7 @@ func (a Assurance) AtLeast(required Assurance) bool {
 // DecodeStrict reads a level.
 func (a *Assurance) DecodeStrict(n strictjson.Node) {
 	if n.Is(strictjson.String, "an assurance level") {
-		if *a = Assurance(n.Text); !slices.Contains(ladder, *a) {
+		if *a = Assurance(n.Text); !a.Known() {
 			n.Problemf("Use deterministic_local, isolated_local or remote_attested.", "%q is no assurance level", n.Text)
 		}
 	}

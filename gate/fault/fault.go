@@ -43,6 +43,15 @@ const (
 	DependencyUnmet       Code = "verify.dependency_unmet"
 	SigningUnavailable    Code = "verify.signing_unavailable"
 	TrustUnavailable      Code = "verify.trust_unavailable"
+	SubjectMismatch       Code = "verify.subject_mismatch"
+	VerifierMismatch      Code = "verify.verifier_mismatch"
+	ContractMismatch      Code = "verify.contract_mismatch"
+	SourceMismatch        Code = "verify.source_mismatch"
+	AgeRefused            Code = "verify.age_refused"
+	UnknownFile           Code = "verify.unknown_file"
+	PolicyUnmet           Code = "verify.policy_unmet"
+
+	ZipRefused Code = "artifact.zip_refused"
 )
 
 // Info is one row of the table of codes.
@@ -83,6 +92,14 @@ var codes = [...]Info{
 	{DependencyUnmet, false, "A check named in depends_on did not pass, so this one was not run.", "Mend the check that it depends on."},
 	{SigningUnavailable, true, "The run could not be signed: its bundle, if there is one, is kept and called unsigned.", "The message names the step that failed; mend it and run `gate sign RUN`."},
 	{TrustUnavailable, true, "What signatures are verified by could not be had, so nothing was said about the signature.", "Pass --key or --trusted-root with a file that can be read; see docs/signing.md."},
+	{SubjectMismatch, true, "A file is not what the verdict is about: other bytes, or another name.", "Ship the files that were judged, or judge the files that you ship."},
+	{VerifierMismatch, true, "Another verifier judged than the policy asks for.", "Judge with the verifier that the policy names, or pass the digest of the one that you trust."},
+	{ContractMismatch, true, "The run was judged by another contract than the policy asks for.", "Judge by the contract that was agreed, or pass the contract that you mean."},
+	{SourceMismatch, true, "The evidence is about another commit than the policy asks for.", "Judge the commit that you release; evidence of one commit says nothing about another."},
+	{AgeRefused, true, "The evidence is older than the policy allows, or states a moment that has not come.", "Judge again; for a moment in the future, set the clocks right."},
+	{UnknownFile, true, "The bundle holds a file that no gate puts there, so nothing binds it.", "Take the bundle from where it was first written; the message names the file."},
+	{PolicyUnmet, true, "The bundle is whole, but it lacks something that the policy asks for.", "The message names the requirement and what was found instead."},
+	{ZipRefused, true, "The zip archive is none that can be unpacked safely, or it is too large.", "Upload the folder of the run as it is; the message names the entry."},
 }
 
 // Error is a fault with its code.

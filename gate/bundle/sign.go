@@ -1,0 +1,179 @@
+package bundle
+
+import (
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/secret"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// Signature is what attestation.json tells of a signature.
+type Signature struct {
+	Status    string // SignedKey or SignedKeyless
+	Value     string // base64
+	Algorithm string
+	PublicKey string // PEM; of a certificate its identity: "SUBJECT (ISSUER)"
+}
+
+// AddSignature puts a signed statement, which the caller has verified, into a
+// bundle, and gives the bundle as it reads back. A bundle that is signed already
+// is refused unless replace is set.
+//
+// There is no moment at which the folder is no valid bundle: the statement is
+// there before attestation.json names it, and an old signature is taken back
+// before its statement is replaced. A crash leaves an unsigned bundle, perhaps
+// with a statement that nothing names, and it can be signed again.
+func AddSignature(dir string, sigstore []byte, s Signature, replace bool) (*Sealed, error) {
+	if err := s.check(sigstore); err != nil {
+		return nil, unsigned(dir, err)
+	}
+	// The lock follows no link, so a link that the operator named is followed here.
+	folder, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
+	}
+	dir = folder
+	unlock, err := lock(dir)
+	switch {
+	case err == nil:
+		defer unlock()
+	case !errors.Is(err, errors.ErrUnsupported):
+		return nil, fault.New(fault.BackendFailed, "Wait until the other process is done, and sign it again.", "the bundle %q cannot be locked, so it was not signed: %v", dir, plain(err)).Because(err)
+	}
+	before, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	if before.Sigstore != nil && !replace {
+		return nil, fault.New(fault.Usage, "Keep the signature that it has, or ask for it to be replaced.", "the bundle %q is signed already", dir).With("bundle", dir)
+	}
+	bare, signed, err := before.Attestation.signedBy(s, strictjson.Sum(sigstore))
+	if err != nil {
+		return nil, unsigned(dir, err)
+	}
+	// A bundle without a signature needs no taking back; to write the same file
+	// once more would only be one more step that can fail.
+	var files []namedFile
+	if before.Sigstore != nil {
+		files = append(files, namedFile{attestationName, bare})
+	}
+	files = append(files, namedFile{sigstoreName, sigstore}, namedFile{attestationName, signed})
+	for _, f := range files {
+		if err := replaceFile(dir, f); err != nil {
+			return nil, unsigned(dir, err)
+		}
+	}
+	return Read(dir)
+}
+
+type namedFile struct {
+	name string
+	data []byte
+}
+
+func (s Signature) check(sigstore []byte) error {
+	value, err := base64.StdEncoding.Strict().DecodeString(s.Value)
+	switch {
+	case len(sigstore) == 0 || len(sigstore) > MaxSigstore:
+		return errors.New("the signed statement is empty or too large")
+	case s.Status != SignedKey && s.Status != SignedKeyless:
+		return errors.New("it is not said whether a key or an identity signed")
+	case err != nil || len(value) == 0 || s.Algorithm == "" || s.PublicKey == "":
+		return errors.New("the signature, its algorithm or its key is missing")
+	case max(len(s.Value), len(s.Algorithm), len(s.PublicKey)) > maxSignature:
+		return errors.New("the signature or its key is too large")
+	}
+	// What is signed cannot be redacted: it is refused instead.
+	for _, text := range []string{s.PublicKey, s.Algorithm} {
+		if kind, ok := secret.Credential(text); ok {
+			return errors.New("what should be a public key looks like a credential (" + string(kind) + ")")
+		}
+	}
+	return nil
+}
+
+// signedBy gives attestation.json without a signature and with this one.
+func (a Attestation) signedBy(s Signature, statement strictjson.Digest) (bare, signed []byte, err error) {
+	a.SignatureStatus, a.Signature, a.SignatureAlgorithm, a.PublicKey, a.SigstoreDigest = Unsigned, nil, nil, nil, nil
+	if bare, err = a.sealed(); err != nil {
+		return nil, nil, err
+	}
+	digest := statement.String()
+	a.SignatureStatus, a.Signature, a.SignatureAlgorithm, a.PublicKey, a.SigstoreDigest = s.Status, &s.Value, &s.Algorithm, &s.PublicKey, &digest
+	signed, err = a.sealed()
+	return bare, signed, err
+}
+
+// sealed writes attestation.json with its own digest.
+func (a Attestation) sealed() ([]byte, error) {
+	v, err := strictjson.FromGo(a)
+	if err != nil {
+		return nil, err
+	}
+	v.Set("attestation_digest", strictjson.Str(attestationDigest(&v).String()))
+	return strictjson.Canonical(&v), nil
+}
+
+func unsigned(dir string, err error) error {
+	return fault.New(fault.BackendFailed, "", "the signature could not be kept in %q, and the bundle must be called unsigned: %v", dir, plain(err)).With("bundle", dir).Because(err)
+}
+
+// WriteStatements puts signed statements in public formats into reports/, each
+// under its name. Nothing binds that folder; each statement binds itself.
+func WriteStatements(dir string, byName map[string][]byte) error {
+	reports := filepath.Join(dir, reportsName)
+	err := os.Mkdir(reports, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		// A link in its place would have the statements written elsewhere.
+		var info fs.FileInfo
+		if info, err = os.Lstat(reports); err == nil && !info.IsDir() {
+			err = errors.New("reports is no folder")
+		}
+	}
+	for name, data := range byName {
+		if err != nil {
+			break
+		}
+		if name != filepath.Base(name) || len(data) > MaxSigstore {
+			err = errors.New("the statement " + name + " is none that is kept")
+			break
+		}
+		err = replaceFile(reports, namedFile{name, data})
+	}
+	if err != nil {
+		return fault.New(fault.BackendFailed, "", "the signed statements could not be written to %q: %v", reports, plain(err)).With("bundle", dir).Because(err)
+	}
+	return nil
+}
+
+// replaceFile writes a file beside its place, and renames it there when it is
+// on the disk. Its name before that is always the same, so that what a crash
+// left is in nobody's way the next time.
+func replaceFile(dir string, f namedFile) error {
+	partial := filepath.Join(dir, partialName+f.name)
+	err := removeIfThere(partial)
+	if err == nil {
+		err = writeFile(partial, f.data)
+	}
+	if err == nil {
+		step("rename " + f.name)
+		err = os.Rename(partial, filepath.Join(dir, f.name))
+	}
+	if err != nil {
+		return errors.Join(err, removeIfThere(partial))
+	}
+	step("sync the folder of " + f.name)
+	return syncFolder(dir)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+// Package policy says whether a bundle is what a consumer asked for: the
+// release pipeline that is about to ship some files, and must not ship them
+// unless exactly these were judged, by the contract that was agreed, by somebody
+// whom it trusts, and lately.
+//
+// Package bundle has re-checked by then that the bundle is whole, and a
+// [seal.Backend] that the signature verifies. What is left is to hold both
+// against each other and against the [Policy]: [Check]. It opens no file and asks
+// no clock; the files to ship are digested beforehand, by [HashSubjects].
+//
+// # Three identities
+//
+// A verdict binds what was judged, who judged and by what: the subject, the
+// verifier and the contract. Change one, and the verdict does not apply. Each
+// has a code of its own and stands in the fault's detail "identity".
+//
+// # What is not looked at
+//
+// The verdict. A bundle that the policy takes may say FAILED, and whoever ships
+// must look at [Decision.Verdict]. Nor does a bundle know what came after it: that
+// no later run failed is for `gate status` to say, and each Decision says so.
+package policy
+
+import (
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+)
+
+// Policy is what a consumer requires. A signature is always required.
+type Policy struct {
+	Trust    seal.Trust         // whose signature
+	Contract strictjson.Digest  // the contract that must have been judged by
+	Subjects []Subject          // the files to ship
+	Verifier *strictjson.Digest // the program that must have judged; nil for any
+	Source   string             // the commit that must have been judged; "" for any
+	Workflow Workflow           // the workflow that must have judged
+
+	Assurance contract.Assurance // at the least; "" for what the contract requires
+	MaxAge    time.Duration      // 0 for any
+	Now       time.Time
+}
+
+// Workflow pins the workflow file that signed, by the names of the certificate's
+// extensions: BuildSignerURI and BuildSignerDigest.
+type Workflow struct {
+	URI    string
+	Digest string // the commit of the workflow file; "" for any
+}
+
+// skew is how far the clocks of those who sign, vouch and read may be apart.
+const skew = 5 * time.Minute
+
+// Usable refuses a policy that asks for too little to mean anything, or for what
+// cannot be: verify.usage.
+func (p *Policy) Usable() error {
+	wrong := func(fix, format string, args ...any) error { return fault.New(fault.Usage, fix, format, args...) }
+	if err := usableTrust(p.Trust); err != nil {
+		return err
+	}
+	switch {
+	case p.Contract == (strictjson.Digest{}):
+		return wrong("Pass --contract or --contract-digest.", "the policy names no contract, so any would do")
+	case len(p.Subjects) == 0:
+		return wrong("Pass --subject with each file that is shipped.", "the policy names no file, so the verdict would be about anything")
+	case p.MaxAge < 0:
+		return wrong("Pass a duration such as 24h.", "an age of less than nothing is none that evidence can have")
+	case p.Now.IsZero():
+		return wrong("", "the policy does not say what time it is")
+	case p.Assurance != "" && !p.Assurance.Known():
+		return wrong("Use deterministic_local, isolated_local or remote_attested.", "%q is no assurance level", p.Assurance)
+	case p.Source != "" && !isRevision(p.Source):
+		return wrong("Pass the whole name of the commit: 40 or 64 hex digits.", "%q is no commit", p.Source)
+	case p.Workflow.Digest != "" && p.Workflow.URI == "":
+		return wrong("Name the workflow too.", "the digest of a workflow is pinned, but no workflow")
+	}
+	for _, s := range p.Subjects {
+		if s.Name == "" || s.Digest == (strictjson.Digest{}) {
+			return wrong("Pass --subject with each file that is shipped.", "the policy names a file without its name or its digest")
+		}
+	}
+	return nil
+}
+
+// usableTrust refuses trust in nobody in particular.
+func usableTrust(t seal.Trust) error {
+	const mend = "Pass --key, or --certificate-identity with --certificate-oidc-issuer."
+	id := t.Identity
+	switch named := id != (seal.Identity{}); {
+	case t.Unpinned || t.KeyPEM != "" || t.Key == "" && !named:
+		return fault.New(fault.Usage, mend, "the policy names neither a key nor an identity, so anybody's signature would do")
+	case t.Key != "" && named:
+		return fault.New(fault.Usage, mend, "the policy names a key and an identity; a signature is made by one of them")
+	case !named:
+		return nil
+	}
+	for _, part := range []struct{ what, exact, pattern string }{{"identity", id.Subject, id.SubjectPattern}, {"issuer", id.Issuer, id.IssuerPattern}} {
+		if part.exact == "" && part.pattern == "" {
+			return fault.New(fault.Usage, mend, "the policy names no %s: a certificate of any would do", part.what)
+		}
+		if part.exact != "" && part.pattern != "" {
+			return fault.New(fault.Usage, "Pass the one that you mean.", "the policy names the %s twice, by itself and by a pattern", part.what)
+		}
+		if part.pattern == "" {
+			continue
+		}
+		re, err := whole(part.pattern)
+		if err != nil {
+			return fault.New(fault.Usage, "Write it in RE2's grammar; it must match the whole.", "the pattern of the %s is no regular expression: %v", part.what, err)
+		}
+		// What takes nothing at all for an identity takes everything.
+		if re.MatchString("") {
+			return fault.New(fault.Usage, "Write down the part that you know, such as https://github.com/OWNER/REPOSITORY/.+", "the pattern of the %s, %q, takes even an empty one, so it pins nothing", part.what, part.pattern)
+		}
+	}
+	return nil
+}
+
+// whole compiles a pattern that must match from the first to the last character.
+func whole(pattern string) (*regexp.Regexp, error) {
+	// By itself first: "a)|(b" is no pattern, and would become one in parentheses.
+	if _, err := regexp.Compile(pattern); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(`^(?:` + pattern + `)$`)
+}
+
+func isRevision(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return err == nil && (len(raw) == 20 || len(raw) == 32) && strings.ToLower(s) == s
+}
+
+// FrozenDigest gives the digest of a frozen contract in a file.
+func FrozenDigest(name string) (strictjson.Digest, error) {
+	k, err := contract.Load(name)
+	if err != nil {
+		return strictjson.Digest{}, err
+	}
+	if err := k.CheckSeal(); err != nil {
+		return strictjson.Digest{}, err
+	}
+	return k.Digest(), nil
+}
