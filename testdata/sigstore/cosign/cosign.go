@@ -61,6 +61,9 @@ func (c CLI) KeyPair(ctx context.Context, dir, name string) (private, public str
 // By says by whom a bundle must be signed, and which proofs of the time it must have.
 type By struct {
 	Key string // file of a public key
+	// Hash is what the key signs, when that is not SHA-256. 2.6.5 signs with a
+	// P-384 key over SHA-384, and has to be told so when it verifies.
+	Hash string
 
 	Identity, Issuer string // or a certificate's
 	TrustedRoot      string
@@ -76,6 +79,9 @@ func (c CLI) Verify(ctx context.Context, bundle, blob, predicateType string, by 
 			return err
 		}
 		args = append(args, "--key", by.Key, "--trusted-root", root, "--insecure-ignore-tlog")
+		if by.Hash != "" {
+			args = append(args, "--signature-digest-algorithm", by.Hash)
+		}
 	} else {
 		args = append(args, "--certificate-identity", by.Identity, "--certificate-oidc-issuer", by.Issuer,
 			"--trusted-root", by.TrustedRoot, "--use-signed-timestamps")
@@ -87,23 +93,38 @@ func (c CLI) Verify(ctx context.Context, bundle, blob, predicateType string, by 
 	return err
 }
 
-// Attest signs a predicate about a blob with a private key, without a log or a
-// timestamp, and writes the bundle.
-func (c CLI) Attest(ctx context.Context, bundle, blob, predicateType, predicate, key string) error {
-	_, err := c.Run(ctx, c.Home, nil, "attest-blob", "--yes", "--key", key, "--predicate", predicate, "--type", predicateType,
-		"--tlog-upload=false", "--new-bundle-format", "--bundle", bundle, blob)
+// What says what a CLI signs: a predicate with its type, from which it makes a
+// statement about the blob, or a whole statement.
+type What struct {
+	Type, Predicate string // the predicate is a file
+	Statement       string // a file; without the two others
+}
+
+func (w What) args() []string {
+	if w.Statement != "" {
+		return []string{"--statement", w.Statement}
+	}
+	return []string{"--type", w.Type, "--predicate", w.Predicate}
+}
+
+// Attest signs with a private key, without a log or a timestamp, and writes the
+// bundle.
+func (c CLI) Attest(ctx context.Context, bundle, blob string, what What, key string) error {
+	args := append([]string{"attest-blob", "--yes", "--key", key, "--tlog-upload=false", "--new-bundle-format", "--bundle", bundle}, what.args()...)
+	_, err := c.Run(ctx, c.Home, nil, append(args, blob)...)
 	return err
 }
 
-// AttestKeyless signs a predicate about a blob as the job whose environment is
-// given, with the services of a signing config.
-func (c CLI) AttestKeyless(ctx context.Context, bundle, blob, predicateType, predicate string, job Job) error {
-	_, err := c.Run(ctx, c.Home, job.Env, "attest-blob", "--yes", "--predicate", predicate, "--type", predicateType,
-		"--signing-config", job.SigningConfig, "--trusted-root", job.TrustedRoot, "--new-bundle-format", "--bundle", bundle, blob)
+// AttestKeyless signs as a job.
+func (c CLI) AttestKeyless(ctx context.Context, bundle, blob string, what What, job Job) error {
+	args := append([]string{"attest-blob", "--yes", "--signing-config", job.SigningConfig, "--trusted-root", job.TrustedRoot,
+		"--new-bundle-format", "--bundle", bundle}, what.args()...)
+	_, err := c.Run(ctx, c.Home, job.Env, append(args, blob)...)
 	return err
 }
 
-// Job is where keyless signing happens.
+// Job is where keyless signing happens: the environment with which it asks for
+// its token, and the services.
 type Job struct {
 	Env                        []string
 	SigningConfig, TrustedRoot string

@@ -147,6 +147,52 @@ func TestWhatTheServicesSignIsAcceptedByCosign(t *testing.T) {
 	}
 }
 
+// The CLI signs with the services too, which is how other tests get bundles that
+// the gate did not make.
+func TestCosignSigns(t *testing.T) {
+	l := start(t)
+	dir := t.TempDir()
+	predicate, bundle := filepath.Join(dir, "predicate.json"), filepath.Join(dir, "bundle.json")
+	if err := os.WriteFile(predicate, []byte(`{"fine":true}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	what := cosign.What{Type: predicateType, Predicate: predicate}
+	t.Run("with a key", func(t *testing.T) {
+		private, public, err := l.cli.KeyPair(t.Context(), dir, "pair")
+		if err == nil {
+			err = l.cli.Attest(t.Context(), bundle, l.blob, what, private)
+		}
+		if err == nil {
+			err = l.cli.Verify(t.Context(), bundle, l.blob, predicateType, cosign.By{Key: public})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, other, err := l.cli.KeyPair(t.Context(), dir, "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.cli.Verify(t.Context(), bundle, l.blob, predicateType, cosign.By{Key: other}); err == nil {
+			t.Error("another key is accepted")
+		}
+	})
+	t.Run("keyless", func(t *testing.T) {
+		// A timestamp only: 2.6.5 logs a DSSE envelope in a form that Rekor v2 refuses.
+		config, err := l.SigningConfig(services.Use{Timestamps: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := cosign.Job{Env: l.Issuer.Env(), SigningConfig: config, TrustedRoot: l.TrustedRoot}
+		if err := l.cli.AttestKeyless(t.Context(), bundle, l.blob, what, job); err != nil {
+			t.Fatal(err)
+		}
+		by := cosign.By{Identity: l.Issuer.SAN(), Issuer: l.Issuer.URL, TrustedRoot: l.TrustedRoot}
+		if err := l.cli.Verify(t.Context(), bundle, l.blob, predicateType, by); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // extensions verifies a bundle with sigstore-go and gives what its certificate says.
 func (l loop) extensions(t *testing.T, signed []byte) certificate.Extensions {
 	t.Helper()
