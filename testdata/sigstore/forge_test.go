@@ -71,6 +71,21 @@ func rehash(t *testing.T, bundle string, change func(attestation map[string]any)
 	write(t, path, string(canonical(t, a)))
 }
 
+// TestTheForgeWritesAsTheGateDoes: a forgery that is refused for a hash which this
+// file got wrong would prove nothing.
+func TestTheForgeWritesAsTheGateDoes(t *testing.T) {
+	s := newShop(t, "")
+	bundle := must(t, 0, s.run(t, nil)).text("bundle")
+	before := read(t, filepath.Join(bundle, attestationFile))
+	rehash(t, bundle, func(map[string]any) {})
+	if after := read(t, filepath.Join(bundle, attestationFile)); !bytes.Equal(before, after) {
+		t.Errorf("the gate wrote\n%s\nthe forge\n%s", before, after)
+	}
+	// A change that nothing contradicts is taken, because hashes are no signatures.
+	rehash(t, bundle, func(a map[string]any) { a["host"] = "elsewhere" })
+	must(t, 0, gate(t, nil, "show", bundle))
+}
+
 // envelope is what the tests read of a Sigstore bundle.
 type envelope struct {
 	DSSE struct {

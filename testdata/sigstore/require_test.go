@@ -194,6 +194,11 @@ func TestForgedBundlesAreRefused(t *testing.T) {
 	}
 	failed := must(t, 1, s.run(t, by.env, by.sign...)).text("bundle")
 
+	t.Run("nothing", func(t *testing.T) {
+		bundle := copied(t, good)
+		adopt(t, bundle, filepath.Join(good, signedFile), "")
+		must(t, 0, s.require(t, bundle, by))
+	})
 	for name, c := range map[string]struct {
 		of    string
 		spoil func(t *testing.T, bundle string)
