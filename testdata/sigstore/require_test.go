@@ -50,7 +50,7 @@ func TestRequireRefusesAnotherPolicy(t *testing.T) {
 		"a key and an identity":      {[]string{"--certificate-identity", "a", "--certificate-oidc-issuer", "b"}, "verify.usage", "--key"},
 		"a file that is not there":   {[]string{"--subject", filepath.Join(s.dir, "none.tar")}, "verify.subject_mismatch", "none.tar"},
 		"a key that is not there":    {[]string{"--key", filepath.Join(s.dir, "none.pub")}, "verify.trust_unavailable", "none.pub"},
-		"a private key as the trust": {[]string{"--key", by.sign[3]}, "verify.trust_unavailable", "public key"},
+		"a private key as the trust": {[]string{"--key", by.with()}, "verify.trust_unavailable", "public key"},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, s.require(t, bundle, by, c.args...), c.code, c.says) })
 	}
@@ -100,7 +100,7 @@ func TestRequireRefusesAnotherIdentity(t *testing.T) {
 		"another identity":           {identity(strings.Replace(w.Issuer.SAN(), "acme", "evil", 1), w.Issuer.URL, w.TrustedRoot), "wrong_identity", "evil"},
 		"another issuer":             {identity(w.Issuer.SAN(), w.OtherIssuer.URL, w.TrustedRoot), "wrong_issuer", "issuer"},
 		"a pattern of a part":        {pattern(`acme/judge`), "wrong_identity", "acme/judge"},
-		"a pattern with a way round": {pattern(`https://evil|.*@nothing`), "wrong_identity", ""},
+		"a pattern with a way round": {pattern(`https://github|nothing`), "wrong_identity", ""},
 		"another trusted root":       {identity(w.Issuer.SAN(), w.Issuer.URL, strangers.TrustedRoot), "untrusted", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

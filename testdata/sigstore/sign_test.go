@@ -17,8 +17,8 @@ import (
 )
 
 // plain is an unencrypted PKCS#8 key in a PEM file. hash is what cosign has to be
-// told about it.
-func plain(t *testing.T, name, hash string, key crypto.Signer) signer {
+// told about it, and byCosign the algorithm that cosign itself signs with.
+func plain(t *testing.T, name, hash, byCosign string, key crypto.Signer) signer {
 	t.Helper()
 	dir := t.TempDir()
 	save := func(file, kind string, der []byte, err error) string {
@@ -35,7 +35,7 @@ func plain(t *testing.T, name, hash string, key crypto.Signer) signer {
 	public := save("key.pub", "PUBLIC KEY", der, err)
 	return signer{
 		name: name, sign: []string{"--sign", "key", "--key", private}, status: "signed_key",
-		trust: []string{"--key", public}, cosign: cosign.By{Key: public, Hash: hash},
+		trust: []string{"--key", public}, cosign: cosign.By{Key: public, Hash: hash}, byCosign: byCosign,
 	}
 }
 
@@ -53,7 +53,7 @@ func plainKeys(t *testing.T) []signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []signer{plain(t, "P-256", "", p256), plain(t, "P-384", "sha384", p384), plain(t, "Ed25519", "", ed)}
+	return []signer{plain(t, "P-256", "", "ecdsa-p256-sha256", p256), plain(t, "P-384", "sha384", "ecdsa-p384-sha384", p384), plain(t, "Ed25519", "", "ed25519-ph", ed)}
 }
 
 // withPasswordFile is a key pair whose password lies in a file.
@@ -171,28 +171,33 @@ func TestCosignSignsWhatTheGateSaid(t *testing.T) {
 	write(t, predicateFile, string(inner))
 
 	job := keyless(t, timestamped)
-	signingConfig, err := world.services.SigningConfig(timestamped)
-	if err != nil {
-		t.Fatal(err)
-	}
-	services := cosign.Job{Env: job.env, SigningConfig: signingConfig, TrustedRoot: world.services.TrustedRoot}
+	services := cosign.Job{Env: job.env, SigningConfig: job.with(), TrustedRoot: world.services.TrustedRoot}
 	for name, what := range map[string]cosign.What{
 		// From a predicate the CLI makes a Statement v0.1, which is what most of them are.
 		"predicate": {Type: verdictType, Predicate: predicateFile},
 		"statement": {Statement: statementFile},
 	} {
-		t.Run(name+" with a key", func(t *testing.T) {
-			private, public := own.sign[3], own.cosign.Key
-			signed, bundle := filepath.Join(t.TempDir(), "signed.json"), copied(t, made)
-			if err := world.cli.Attest(t.Context(), signed, s.subject, what, private); err != nil {
-				t.Fatal(err)
-			}
-			adopt(t, bundle, signed, string(read(t, public)))
-			if a := s.require(t, bundle, own); a.exit != 0 || a.text("verdict") != "VERIFIED" {
-				t.Errorf("exit %d: %s", a.exit, a.said)
-			}
-			refused(t, s.require(t, bundle, other), "verify.signature_invalid", "key")
-		})
+		for _, own := range append(plainKeys(t), own) {
+			t.Run(name+" with "+own.name, func(t *testing.T) {
+				signed, bundle, private := filepath.Join(t.TempDir(), "signed.json"), copied(t, made), own.with()
+				var err error
+				if own.env == nil { // a plain key, which the CLI does not take as it is
+					private, err = world.cli.Import(t.Context(), t.TempDir(), private)
+				}
+				if err == nil {
+					err = world.cli.Attest(t.Context(), signed, s.subject, what, private)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				adopt(t, bundle, signed, string(read(t, own.cosign.Key)))
+				rehash(t, bundle, func(a map[string]any) { a["signature_algorithm"] = own.byCosign })
+				if a := s.require(t, bundle, own); a.exit != 0 || a.text("verdict") != "VERIFIED" {
+					t.Errorf("exit %d: %s", a.exit, a.said)
+				}
+				refused(t, s.require(t, bundle, other), "verify.signature_invalid", "key")
+			})
+		}
 		t.Run(name+" keyless", func(t *testing.T) {
 			signed, bundle := filepath.Join(t.TempDir(), "signed.json"), copied(t, made)
 			if err := world.cli.AttestKeyless(t.Context(), signed, s.subject, what, services); err != nil {

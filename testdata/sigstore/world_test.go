@@ -219,7 +219,13 @@ type signer struct {
 	status string
 	trust  []string // flags of require and show
 	cosign cosign.By
+	// byCosign is the algorithm of the CLI's own signatures with the key, which
+	// is another one than the gate's for Ed25519.
+	byCosign string
 }
+
+// with is the file that it signs with: a private key, or a signing config.
+func (s signer) with() string { return s.sign[3] }
 
 // pair is a key pair of cosign's.
 func pair(t *testing.T) signer {
@@ -230,7 +236,7 @@ func pair(t *testing.T) signer {
 	}
 	return signer{
 		name: "cosign key pair", sign: []string{"--sign", "key", "--key", private}, env: []string{"COSIGN_PASSWORD=" + cosign.Password},
-		status: "signed_key", trust: []string{"--key", public}, cosign: cosign.By{Key: public},
+		status: "signed_key", trust: []string{"--key", public}, cosign: cosign.By{Key: public}, byCosign: "ecdsa-p256-sha256",
 	}
 }
 

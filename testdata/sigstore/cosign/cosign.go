@@ -58,6 +58,14 @@ func (c CLI) KeyPair(ctx context.Context, dir, name string) (private, public str
 	return prefix + ".key", prefix + ".pub", err
 }
 
+// Import makes a private key of another form one that the CLI signs with, and
+// gives its file.
+func (c CLI) Import(ctx context.Context, dir, key string) (string, error) {
+	prefix := filepath.Join(dir, "imported")
+	_, err := c.Run(ctx, dir, nil, "import-key-pair", "--key", key, "--output-key-prefix", prefix)
+	return prefix + ".key", err
+}
+
 // By says by whom a bundle must be signed, and which proofs of the time it must have.
 type By struct {
 	Key string // file of a public key
