@@ -4,8 +4,17 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+# What the program says of its sources. Whoever builds from an archive, where git
+# knows nothing, gives both: make build VERSION=v1.2.3 COMMIT=<40 hex digits>. The
+# abbreviation has a fixed length, or it would grow with the number of objects.
+VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo devel)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || true)
+LDFLAGS := -s -w -buildid= -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+# The same sources give the same bytes, wherever they lie (make reproducible): no
+# path of this machine, no build id, and no stamp of git's, which a clone without
+# tags, a shallow one and an archive would each have differently.
+GOBUILD := go build -trimpath -buildvcs=false -mod=readonly -ldflags '$(LDFLAGS)'
 
 # The linters are pinned here and nowhere else, so that a new release of one cannot
 # turn an unchanged tree red. They are no dependencies of the product.
@@ -15,22 +24,32 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # How long each fuzz target runs under `make fuzz`.
 FUZZTIME ?= 5s
 
-.PHONY: help demo test build lint fuzz bench docs clean needs
+.PHONY: help demo test test-packages test-signing build reproducible lint fuzz bench docs clean needs
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: needs build ## judge the example shop: verified, failed, and two refusals
 	@scripts/demo bin/gate
 
-test: needs ## run every test; installs what they need
+test: test-packages test-signing ## run every test; installs what they need
+
+test-packages: needs ## the tests of the module's packages
 	go test ./...
+
+# A module of its own: what it needs of Sigstore's servers is nothing that the gate needs.
+test-signing: needs build ## signatures, against real Sigstore services and the cosign CLI
+	scripts/signing-tools >/dev/null
+	cd testdata/sigstore && GATE='$(CURDIR)/bin/gate' go test -count 1 $(TESTFLAGS) ./...
 
 # Twice: the full program is carried inside the lean one, which starts faster
 # (see package carry). A plain `go build` gives the full program alone.
 build: ## build bin/gate
-	go build -trimpath -ldflags '$(LDFLAGS)' -o cmd/gate/full/gate ./cmd/gate
-	go build -trimpath -tags lean -ldflags '$(LDFLAGS)' -o bin/gate ./cmd/gate
+	$(GOBUILD) -o cmd/gate/full/gate ./cmd/gate
+	$(GOBUILD) -tags lean -o bin/gate ./cmd/gate
+
+reproducible: needs ## build HEAD twice, in different places: the same bytes; PROGRAM=bin/gate compares that too
+	@scripts/reproducible $(PROGRAM)
 
 lint: build ## gofmt, go vet, staticcheck, actionlint
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
@@ -38,6 +57,7 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags lean ./cmd/gate ./checks
+	cd testdata/sigstore && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)

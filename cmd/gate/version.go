@@ -3,12 +3,17 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built: -ldflags "-X main.version=1.2.3".
-var version = "devel"
+// version and commit are set by make build: -ldflags "-X main.version=1.2.3". A
+// plain go build leaves the commit to what the toolchain found out itself.
+var (
+	version = "devel"
+	commit  string
+)
 
 // identity is what this program says of itself.
 type identity struct {
@@ -20,7 +25,11 @@ type identity struct {
 }
 
 func identify() identity {
-	id := identity{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	id := identity{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if id.Commit != "" {
+		id.Modified = strings.HasSuffix(version, "-dirty") // as git describe says it
+		return id
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
