@@ -158,7 +158,7 @@ func bindCheck(k *contract.Check, n strictjson.Node, types Types) Step {
 	if t.Since > n.Report.Version {
 		n.Member("type").Problemf(fmt.Sprintf(`Set "schema_version": %d.`, t.Since), "the check type %q belongs to schema_version %d", k.Type, t.Since)
 	}
-	params := strictjson.Node{Value: &k.Params, Pointer: n.Pointer, Report: n.Report}
+	params := n.With(&k.Params)
 	if n.Value.Get("params") != nil {
 		params = n.Member("params")
 	}
