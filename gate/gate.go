@@ -86,16 +86,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 		pending.Discard()
 		return nil, a.notBegun(ctx, err)
 	}
-	c := a.content(ctx)
-	dir, err := pending.Seal(c)
-	if err != nil {
-		return nil, err
-	}
-	sealed, err := bundle.Read(dir)
-	if err != nil {
-		return nil, pending.Unwritten(c, fault.New(fault.BackendFailed, "", "the evidence bundle does not read back: %s", fault.As(err).Message).Because(err))
-	}
-	return sealed, nil
+	return pending.Seal(a.content(ctx))
 }
 
 // listing gives the files that a content digest is about: first those that
@@ -123,19 +114,13 @@ func listing(facts source.Facts, roots []string) func(context.Context) (record.F
 // load reads a frozen contract and binds it. What is judged is parsed from its
 // canonical bytes.
 func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
-	written, err := contract.Load(name)
+	text, err := contract.ReadText(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := written.CheckSeal(); err != nil {
-		return nil, nil, err
-	}
-	file, err := contract.Parse(name, written.Canonical())
+	file, err := text.Frozen()
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(file.Contract.Checks) == 0 && len(file.Contract.Expectations) == 0 {
-		return nil, nil, fault.New(fault.ContractEmpty, "", "%s: the contract has no check and no expectation", name)
 	}
 	steps := plan.Bind(file, g.Types)
 	if err := steps.Linked(); err != nil {
@@ -143,8 +128,12 @@ func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
 	}
 	if err := file.Err(); err != nil {
 		// A person is told the places in the file that they see.
-		plan.Bind(written, g.Types)
-		return nil, nil, cmp.Or(written.Err(), err)
+		seen := text.File()
+		plan.Bind(seen, g.Types)
+		return nil, nil, cmp.Or(seen.Err(), err)
+	}
+	if len(file.Contract.Checks) == 0 && len(file.Contract.Expectations) == 0 {
+		return nil, nil, fault.New(fault.ContractEmpty, "", "%s: the contract has no check and no expectation", name)
 	}
 	return file, steps, nil
 }

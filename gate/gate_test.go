@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,6 +85,12 @@ func (b *bench) run(members string, change ...func(*gate.Request)) *bundle.Seale
 	}
 	s, err := theGate.Run(b.t.Context(), r)
 	b.must(err)
+	// What a run gives, it wrote; a reader finds the same.
+	read, err := bundle.Read(s.Dir)
+	b.must(err)
+	if !reflect.DeepEqual(s.Evidence, read.Evidence) || !reflect.DeepEqual(s.Judgement, read.Judgement) || s.Attestation != read.Attestation {
+		b.t.Errorf("a run gave\n%+v\nand a reader finds\n%+v", s, read)
+	}
 	return s
 }
 

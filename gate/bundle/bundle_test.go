@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -70,11 +71,29 @@ func content(t testing.TB) Content {
 
 func write(t testing.TB, data string, c Content) string {
 	t.Helper()
-	dir, err := Write(data, c)
+	s, err := Write(data, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	sameAsRead(t, s)
+	return s.Dir
+}
+
+// sameAsRead holds what a writer was given against what a reader finds.
+func sameAsRead(t testing.TB, written *Sealed) {
+	t.Helper()
+	read, err := Read(written.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ written, read any }{
+		{written.Evidence, read.Evidence}, {written.Attestation, read.Attestation}, {written.Judgement, read.Judgement},
+		{written.Unknown, read.Unknown}, {string(written.Contract.Canonical()), string(read.Contract.Canonical())},
+	} {
+		if !reflect.DeepEqual(c.written, c.read) {
+			t.Errorf("the writer was given\n%+v\nand a reader finds\n%+v", c.written, c.read)
+		}
+	}
 }
 
 func codeOf(err error) fault.Code {
@@ -428,11 +447,11 @@ func TestBlobsAreWrittenAsTheyArrive(t *testing.T) {
 	if err != nil || len(written) == 0 {
 		t.Fatalf("no blob was written before the end: %v", err)
 	}
-	dir, err := p.Seal(c)
+	sealed, err := p.Seal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Read(dir)
+	s, err := Read(sealed.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +465,7 @@ func TestBlobsAreWrittenAsTheyArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Discard()
-	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(filepath.Dir(sealed.Dir)); err != nil || len(left) != 1 {
 		t.Errorf("a discarded bundle left something: %v %v", left, err)
 	}
 }

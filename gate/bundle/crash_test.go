@@ -53,11 +53,11 @@ func TestWriterProcess(t *testing.T) {
 		}
 		select {}
 	}
-	dir, err := Write(data, content(t))
+	s, err := Write(data, content(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("wrote " + dir)
+	fmt.Println("wrote " + s.Dir)
 }
 
 func writer(t *testing.T, data string, n int, extra ...string) *exec.Cmd {
@@ -179,9 +179,9 @@ func TestManyWritersAtOnce(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for range 4 {
-				dir, err := Write(data, c)
+				s, err := Write(data, c)
 				if err == nil {
-					_, err = Read(dir)
+					_, err = Read(s.Dir)
 				}
 				if err != nil {
 					t.Error(err)
