@@ -3,6 +3,7 @@ package bundle
 import (
 	"encoding/json"
 	"errors"
+	"github.com/verdictgate/verdictgate/gate/fault"
 	"os"
 	"path/filepath"
 	"strings"

@@ -1,7 +1,5 @@
 package strictjson
 
-import "encoding/json"
-
 // Kind is the JSON type of a value.
 type Kind uint8
 
@@ -99,34 +97,4 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	}
 	*v = doc.Root
 	return nil
-}
-
-// FromGo gives the Value of anything that encoding/json can write.
-func FromGo(x any) (Value, error) {
-	switch v := x.(type) {
-	case Value:
-		return v, nil
-	case *Value:
-		if v != nil {
-			return *v, nil
-		}
-	}
-	data, err := json.Marshal(x)
-	if err != nil {
-		return Value{}, err
-	}
-	doc, err := Parse(data, DocumentLimits)
-	if err != nil {
-		return Value{}, err
-	}
-	return doc.Root, nil
-}
-
-// Marshal writes anything that encoding/json can write in canonical form.
-func Marshal(x any) ([]byte, error) {
-	v, err := FromGo(x)
-	if err != nil {
-		return nil, err
-	}
-	return Canonical(&v), nil
 }
