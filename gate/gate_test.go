@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -88,7 +89,11 @@ func (b *bench) run(members string, change ...func(*gate.Request)) *bundle.Seale
 	// What a run gives, it wrote; a reader finds the same.
 	read, err := bundle.Read(s.Dir)
 	b.must(err)
-	if !reflect.DeepEqual(s.Evidence, read.Evidence) || !reflect.DeepEqual(s.Judgement, read.Judgement) || s.Attestation != read.Attestation {
+	wrote, err := strictjson.Marshal(s.Evidence)
+	b.must(err)
+	found, err := strictjson.Marshal(read.Evidence)
+	b.must(err)
+	if !bytes.Equal(wrote, found) || !reflect.DeepEqual(s.Judgement, read.Judgement) || s.Attestation != read.Attestation {
 		b.t.Errorf("a run gave\n%+v\nand a reader finds\n%+v", s, read)
 	}
 	return s

@@ -180,7 +180,7 @@ func (r *reading) readAttestation() error {
 			With("recorded_digest", stated.Text).With("actual_digest", actual)
 	}
 	a := &r.sealed.Attestation
-	if assign(&doc.Root, a) != nil {
+	if strictjson.Assign(&doc.Root, a) != nil {
 		return r.refuse(fault.AttestationInvalid, attestationName, "does not have the members of this version of the format")
 	}
 	if a.SchemaVersion != SchemaVersion {
@@ -202,7 +202,7 @@ func (r *reading) readEvidence() error {
 		return r.refuse(fault.AttestationTampered, evidenceName, "was changed after it was written: it is no longer JSON%s", place(err))
 	}
 	e := &r.sealed.Evidence
-	whole := assign(&doc.Root, e) == nil
+	whole := strictjson.Assign(&doc.Root, e) == nil
 	actual := strictjson.DigestOf(&doc.Root).String()
 	if stated := r.sealed.Attestation.BundleDigest; actual != stated {
 		// A whole file of another run differs in the moment it was made, and its

@@ -1,14 +1,13 @@
 package bundle
 
 import (
-	"encoding/json"
 	"errors"
-	"github.com/verdictgate/verdictgate/gate/fault"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 )
 
@@ -94,7 +93,7 @@ func TestLostBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := content(t)
-	c.Answers[0].Result.Observed = json.RawMessage(`"` + strings.Repeat("x", 2*maxInline) + `"`)
+	c.Answers[0].Result.Observed = value(`"` + strings.Repeat("x", 2*maxInline) + `"`)
 	for i := range c.Answers {
 		if err := p.Receive(&c.Answers[i]); err != nil {
 			t.Fatal(err)

@@ -85,6 +85,9 @@ func Arr(items ...Value) Value { return Value{Kind: Array, Items: items, Pos: -1
 // Obj makes an object.
 func Obj(members ...Member) Value { return Value{Kind: Object, Members: members, Pos: -1} }
 
+// String is the canonical form.
+func (v Value) String() string { return string(Canonical(&v)) }
+
 // MarshalJSON writes the canonical form, so a Value can be a member of what
 // encoding/json encodes.
 func (v Value) MarshalJSON() ([]byte, error) { return Canonical(&v), nil }
