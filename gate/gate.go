@@ -14,6 +14,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/plan"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/source"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/gate/worker"
@@ -23,18 +24,20 @@ import (
 type Gate struct {
 	Types   plan.Types
 	Version string
-	Front   *os.File // the lean program that started this one, if any: see package carry
+	Front   *os.File     // the lean program that started this one, if any: see package carry
+	Seal    seal.Backend // signs and verifies; nil when only the carried program can
 }
 
 // Request is what one run judges, with what.
 type Request struct {
-	Contract  string   // file of the frozen contract
-	Dir       string   // the workspace; never guessed
-	Roots     []string // further folders that checks may read
-	Proposed  string   // file of proposed checks; "" for none
-	Subjects  []string // files that the verdict is about
-	DataDir   string   // "" for the environment's
-	InProcess bool     // reading checks run in this process: worth less
+	Contract  string       // file of the frozen contract
+	Dir       string       // the workspace; never guessed
+	Roots     []string     // further folders that checks may read
+	Proposed  string       // file of proposed checks; "" for none
+	Subjects  []string     // files that the verdict is about
+	DataDir   string       // "" for the environment's
+	InProcess bool         // reading checks run in this process: worth less
+	Signing   seal.Signing // of what was found; ModeNone for not at all
 	Env       func(string) string
 	Progress  func(worker.Event)
 }
@@ -42,7 +45,7 @@ type Request struct {
 // Run judges a workspace by a frozen contract, writes the evidence bundle and
 // gives what was read back from it. An error is a refusal, nothing was judged;
 // or it is a [bundle.Unwritten], when the verifier failed and left no evidence.
-// [plan.ErrCarried] says that the carried program must be asked instead; it
+// [fault.ErrElsewhere] says that the carried program must be asked instead; it
 // comes before anything was written or started.
 func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	started := time.Now()
@@ -54,11 +57,15 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := affordable(file.Contract.RequiredAssurance, r.InProcess); err != nil {
-		return nil, err
-	}
 	dataDir, err := bundle.ResolveDataDir(r.DataDir, r.Env, roots[0])
 	if err != nil {
+		return nil, err
+	}
+	signer, err := g.signer(ctx, r.Signing, dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := affordable(file.Contract.RequiredAssurance, r.InProcess, claimsOf(signer)); err != nil {
 		return nil, err
 	}
 	job := worker.Job{Plan: steps, Types: g.Types, InProcess: r.InProcess, Content: true, Progress: r.Progress,
@@ -73,6 +80,9 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	if a.facts, err = source.Describe(ctx, roots[0], roots[1:]...); err != nil {
 		return nil, a.notBegun(ctx, err)
 	}
+	if err := sameSource(file.Contract.RequiredAssurance, claimsOf(signer), a.facts.Revision); err != nil {
+		return nil, err
+	}
 	job.Listing = listing(a.facts, roots)
 	if a.verifier, err = g.verifier(dataDir); err != nil {
 		return nil, a.notBegun(ctx, err)
@@ -86,16 +96,11 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 		pending.Discard()
 		return nil, a.notBegun(ctx, err)
 	}
-	c := a.content(ctx)
-	dir, err := pending.Seal(c)
-	if err != nil {
-		return nil, err
+	sealed, err := pending.Seal(a.content(ctx))
+	if err != nil || signer == nil {
+		return sealed, err
 	}
-	sealed, err := bundle.Read(dir)
-	if err != nil {
-		return nil, pending.Unwritten(c, fault.New(fault.BackendFailed, "", "the evidence bundle does not read back: %s", fault.As(err).Message).Because(err))
-	}
-	return sealed, nil
+	return g.sign(ctx, signer, sealed, false)
 }
 
 // listing gives the files that a content digest is about: first those that
@@ -123,19 +128,13 @@ func listing(facts source.Facts, roots []string) func(context.Context) (record.F
 // load reads a frozen contract and binds it. What is judged is parsed from its
 // canonical bytes.
 func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
-	written, err := contract.Load(name)
+	text, err := contract.ReadText(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := written.CheckSeal(); err != nil {
-		return nil, nil, err
-	}
-	file, err := contract.Parse(name, written.Canonical())
+	file, err := text.Frozen()
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(file.Contract.Checks) == 0 && len(file.Contract.Expectations) == 0 {
-		return nil, nil, fault.New(fault.ContractEmpty, "", "%s: the contract has no check and no expectation", name)
 	}
 	steps := plan.Bind(file, g.Types)
 	if err := steps.Linked(); err != nil {
@@ -143,14 +142,19 @@ func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
 	}
 	if err := file.Err(); err != nil {
 		// A person is told the places in the file that they see.
-		plan.Bind(written, g.Types)
-		return nil, nil, cmp.Or(written.Err(), err)
+		seen := text.File()
+		plan.Bind(seen, g.Types)
+		return nil, nil, cmp.Or(seen.Err(), err)
+	}
+	if len(file.Contract.Checks) == 0 && len(file.Contract.Expectations) == 0 {
+		return nil, nil, fault.New(fault.ContractEmpty, "", "%s: the contract has no check and no expectation", name)
 	}
 	return file, steps, nil
 }
 
 // affordable refuses a contract that requires more than this run can give.
-func affordable(required contract.Assurance, inProcess bool) error {
+// claims are those of the identity that will sign; nil when none will.
+func affordable(required contract.Assurance, inProcess bool, claims *seal.Claims) error {
 	given, mend := contract.IsolatedLocal, "Freeze a contract that requires isolated_local or less; `gate assurance` explains the levels."
 	if inProcess {
 		given = contract.DeterministicLocal
@@ -158,10 +162,18 @@ func affordable(required contract.Assurance, inProcess bool) error {
 			mend = "Run it without --in-process."
 		}
 	}
+	missing := ""
+	if required == contract.RemoteAttested && !inProcess {
+		mend = "Run it in a reusable workflow on a GitHub-hosted runner, with --sign keyless; see docs/trust.md."
+		if missing = notRemote(claims); missing == "" {
+			return nil // as far as can be known before: it is granted to whoever verifies the signature
+		}
+		missing = ": " + missing
+	}
 	if given.AtLeast(required) {
 		return nil
 	}
-	return fault.New(fault.AssuranceUnavailable, mend, "the contract requires %s and this run can give %s", required, given).
+	return fault.New(fault.AssuranceUnavailable, mend, "the contract requires %s and this run can give %s%s", required, given, missing).
 		With("required", required).With("available", given)
 }
 
@@ -192,13 +204,4 @@ func propose(name string, file *contract.File, steps *plan.Plan, types plan.Type
 	}
 	accepted, limits := steps.Propose(file, &doc.Root, types)
 	return strictjson.Canonical(&accepted), limits, steps.Linked()
-}
-
-// Show reads a run back and re-checks every binding.
-func (g Gate) Show(dataDir, idOrDir string) (*bundle.Sealed, error) {
-	dir, err := bundle.Find(dataDir, idOrDir)
-	if err != nil {
-		return nil, err
-	}
-	return bundle.Read(dir)
 }

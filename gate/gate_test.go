@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,6 +86,16 @@ func (b *bench) run(members string, change ...func(*gate.Request)) *bundle.Seale
 	}
 	s, err := theGate.Run(b.t.Context(), r)
 	b.must(err)
+	// What a run gives, it wrote; a reader finds the same.
+	read, err := bundle.Read(s.Dir)
+	b.must(err)
+	wrote, err := strictjson.Marshal(s.Evidence)
+	b.must(err)
+	found, err := strictjson.Marshal(read.Evidence)
+	b.must(err)
+	if !bytes.Equal(wrote, found) || !reflect.DeepEqual(s.Judgement, read.Judgement) || s.Attestation != read.Attestation {
+		b.t.Errorf("a run gave\n%+v\nand a reader finds\n%+v", s, read)
+	}
 	return s
 }
 

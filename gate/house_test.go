@@ -56,7 +56,7 @@ var beside = map[string][]string{
 	// A reporter shows what was read back. It can reach nothing that judges.
 	"reporter":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
 	"reporter/*": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},
-	"cmd/*":      {"gate", "gate/*", "checks", "reporter", "reporter/*"},
+	"cmd/*":      {"gate", "gate/*", "gate/seal/sigstore", "checks", "reporter", "reporter/*"},
 	"scripts/*":  {},
 }
 

@@ -12,12 +12,12 @@ package reporter
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 )
 
@@ -39,6 +39,14 @@ func Of(s *bundle.Sealed) View {
 	v := viewOf(s.Contract.Contract, &s.Evidence, &s.Judgement)
 	v.foreign = slices.Clone(s.Unknown)
 	v.summary.SignatureStatus, v.summary.Bundle = s.Attestation.SignatureStatus, s.Dir
+	return v
+}
+
+// OfShown makes the view of a bundle whose signature was verified, with the
+// assurance that this granted.
+func OfShown(s *bundle.Sealed, granted contract.Assurance) View {
+	v := Of(s)
+	v.summary.Assurance = granted
 	return v
 }
 
@@ -103,15 +111,15 @@ type Summary struct {
 // CheckSummary is one check of a Summary. Passed is null where nothing was
 // learned.
 type CheckSummary struct {
-	ID       string          `json:"id"`
-	Type     string          `json:"type"`
-	Required bool            `json:"required"`
-	Status   record.Status   `json:"status"`
-	Passed   *bool           `json:"passed"`
-	Expected json.RawMessage `json:"expected"`
-	Observed json.RawMessage `json:"observed"`
-	Summary  string          `json:"summary"`
-	Error    *record.Problem `json:"error"`
+	ID       string           `json:"id"`
+	Type     string           `json:"type"`
+	Required bool             `json:"required"`
+	Status   record.Status    `json:"status"`
+	Passed   *bool            `json:"passed"`
+	Expected strictjson.Value `json:"expected"`
+	Observed strictjson.Value `json:"observed"`
+	Summary  string           `json:"summary"`
+	Error    *record.Problem  `json:"error"`
 }
 
 func summarize(r *record.Result) CheckSummary {

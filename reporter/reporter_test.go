@@ -7,6 +7,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 )
 
@@ -15,7 +16,7 @@ func sealed() *bundle.Sealed {
 		Dir: "/data/vr_1", Contract: &contract.File{Contract: &contract.Contract{Title: "t"}}, Unknown: []string{"x"},
 		Evidence: bundle.Evidence{RunID: "vr_1", ContractID: "c", ContractDigest: "sha256:0", Verdict: "recorded", Outcome: "recorded", Assurance: "recorded",
 			CheckResults: []record.Result{{CheckID: "a", Type: "file_exists", Required: true, Status: record.Inconclusive,
-				Expected: json.RawMessage(`{"exists":true}`), Observed: json.RawMessage(`29.0`), Summary: "s", Error: &record.Problem{Code: "verify.timeout", Message: "m", Fix: "f"}}}},
+				Expected: value(`{"exists":true}`), Observed: value(`29.0`), Summary: "s", Error: &record.Problem{Code: "verify.timeout", Message: "m", Fix: "f"}}}},
 		Attestation: bundle.Attestation{SignatureStatus: bundle.Unsigned},
 		Judgement:   verdict.Judgement{Verdict: verdict.Undecided, Outcome: verdict.Inconclusive, Assurance: contract.VisualAdvisory, Required: []string{"a"}},
 	}
@@ -45,4 +46,13 @@ func TestViewCannotBeChanged(t *testing.T) {
 	if v.Foreign()[0] != "x" || v.Results()[0].Status != record.Inconclusive || v.Summary().Required[0] != "a" || v.Summary().Checks[0].Status != record.Inconclusive {
 		t.Error("what a reporter did to its copy reached the view")
 	}
+}
+
+// value is the JSON value of a text.
+func value(text string) strictjson.Value {
+	doc, err := strictjson.Parse([]byte(text), strictjson.DocumentLimits)
+	if err != nil {
+		panic(err)
+	}
+	return doc.Root
 }

@@ -47,9 +47,9 @@ func (f *names) DecodeStrict(n strictjson.Node) {
 	if !n.Is(strictjson.Array, `"expected_files"`) {
 		return
 	}
-	seen := make(map[string]int, len(n.Items))
-	for i := range n.Items {
-		at := n.Item(i)
+	seen := make(map[string]int32, len(n.Items))
+	*f = make(names, 0, len(n.Items))
+	for i, at := range n.Each() {
 		if !at.Is(strictjson.String, `an element of "expected_files"`) {
 			continue
 		}
@@ -57,8 +57,8 @@ func (f *names) DecodeStrict(n strictjson.Node) {
 			at.Problemf("Remove one of them.", "expected_files[%d] is the same as expected_files[%d]", i, first)
 			continue
 		}
-		seen[at.Text] = i
-		validName(at, fmt.Sprintf("expected_files[%d]", i), at.Text)
+		seen[at.Text] = int32(i) // a contract holds a million values at most
+		validName(at, func() string { return fmt.Sprintf("expected_files[%d]", i) }, at.Text)
 		*f = append(*f, at.Text)
 	}
 }
@@ -81,9 +81,9 @@ func (d *digests) DecodeStrict(n strictjson.Node) {
 		return
 	}
 	*d = make(digests, len(n.Members))
-	for i := range n.Members {
-		at, name := n.MemberAt(i), n.Members[i].Name
-		validName(at, "a name in expected_digests", name)
+	for i, at := range n.Each() {
+		name := n.Members[i].Name
+		validName(at, func() string { return "a name in expected_digests" }, name)
 		if !at.Is(strictjson.String, "the digest of "+check.Quote(name)) {
 			continue
 		}
@@ -133,24 +133,33 @@ func (p *Params) Warnings() []string {
 
 // validName reports a name that could never be found, because no listing
 // spells a path that way.
-func validName(n strictjson.Node, what, name string) {
+func validName(n strictjson.Node, what func() string, name string) {
 	fix := "Name a file relative to the folder, such as assets/app.js."
 	switch {
 	case name == "":
-		n.Problemf(fix, "%s is empty", what)
+		n.Problemf(fix, "%s is empty", what())
 	case strings.IndexByte(name, 0) >= 0:
-		n.Problemf(fix, "%s holds a NUL character", what)
+		n.Problemf(fix, "%s holds a NUL character", what())
 	case name[0] == '/':
-		n.Problemf(fix, "%s is absolute: %s", what, check.Quote(name))
+		n.Problemf(fix, "%s is absolute: %s", what(), check.Quote(name))
 	case strings.HasSuffix(name, "/"):
-		n.Problemf("Name the files in it; a folder is no file.", "%s ends in a slash: %s", what, check.Quote(name))
-	case slices.Contains(strings.Split(name, "/"), ".."):
-		n.Problemf(fix, `%s leads upwards with "..": %s`, what, check.Quote(name))
+		n.Problemf("Name the files in it; a folder is no file.", "%s ends in a slash: %s", what(), check.Quote(name))
+	case hasPart(name, ".."):
+		n.Problemf(fix, `%s leads upwards with "..": %s`, what(), check.Quote(name))
 	case name == ".":
-		n.Problemf(fix, "%s is the folder itself", what)
+		n.Problemf(fix, "%s is the folder itself", what())
 	case path.Clean(name) != name:
-		n.Problemf(fmt.Sprintf("Write %s.", check.Quote(path.Clean(name))), `%s has a part that is empty or ".": %s`, what, check.Quote(name))
+		n.Problemf(fmt.Sprintf("Write %s.", check.Quote(path.Clean(name))), `%s has a part that is empty or ".": %s`, what(), check.Quote(name))
 	}
+}
+
+func hasPart(name, part string) bool {
+	for p := range strings.SplitSeq(name, "/") {
+		if p == part {
+			return true
+		}
+	}
+	return false
 }
 
 // wanted is what a result expects; the names are in the contract.

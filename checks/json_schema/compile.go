@@ -161,14 +161,11 @@ func unsafeNumbers(n strictjson.Node) {
 	if n.Kind == strictjson.Number && longNumber(n.Value) != nil {
 		n.Problemf("", "a number of a schema has at most %d digits", maxDigits)
 	}
-	for i := range n.Items {
-		unsafeNumbers(n.Item(i))
-	}
-	for i := range n.Members {
-		m := &n.Members[i]
-		at := n.MemberAt(i)
-		if m.Value.Kind == strictjson.Number && slices.Contains(counts, m.Name) && strictjson.CompareNumbers(m.Value.Text, fmt.Sprint(maxCount)) > 0 {
-			at.Problemf("", "%s is at most %d", m.Name, maxCount)
+	for i, at := range n.Each() {
+		if at.Kind == strictjson.Number && n.Kind == strictjson.Object {
+			if name := n.Members[i].Name; slices.Contains(counts, name) && strictjson.CompareNumbers(at.Text, fmt.Sprint(maxCount)) > 0 {
+				at.Problemf("", "%s is at most %d", name, maxCount)
+			}
 		}
 		unsafeNumbers(at)
 	}
@@ -198,7 +195,7 @@ func explain(n strictjson.Node, err error) {
 			if aboutPattern(v.cause) {
 				fix = linearTime
 			}
-			descend(root, at).Problemf(fix, "no valid schema: %s", v.message())
+			root.At(at).Problemf(fix, "no valid schema: %s", v.message())
 		}
 	case errors.As(err, &load):
 		for _, at := range referring(n, load.URL) {
@@ -270,17 +267,10 @@ func place(n strictjson.Node, address string) strictjson.Node {
 	_, fragment, _ := strings.Cut(address, "#")
 	if text, err := url.PathUnescape(fragment); err == nil {
 		if at, err := strictjson.ParsePointer(text); err == nil && strings.HasPrefix(address, base) {
-			_, deepest, _ := at.Find(n.Value)
-			return descend(n, deepest)
+			return n.At(at)
 		}
 	}
 	return n
-}
-
-// descend gives the node at a pointer that leads somewhere.
-func descend(n strictjson.Node, at strictjson.Pointer) strictjson.Node {
-	v, deepest, _ := at.Find(n.Value)
-	return strictjson.Node{Value: v, Pointer: n.Pointer + deepest.String(), Report: n.Report}
 }
 
 // shortURL writes an address as the contract would.

@@ -38,13 +38,13 @@ func examine(n strictjson.Node, loader jsonschema.URLLoader) (sound bool) {
 	}
 	unsafeNumbers(n)
 	left := clone(n.Value)
-	rest := strictjson.Node{Value: &left, Pointer: n.Pointer, Report: n.Report}
+	rest := n.With(&left)
 	known := before
 	subschemas := 0
 	positions(n.Value, nil, draft2020, func(*strictjson.Value, strictjson.Pointer) { subschemas++ })
 	for range rounds(max(subschemas, 1)) {
 		for _, p := range n.Report.Problems[known:] {
-			if !cut(rest.Value, strings.TrimPrefix(p.Pointer, n.Pointer)) {
+			if !cut(rest.Value, strings.TrimPrefix(p.Pointer, n.Pointer())) {
 				return false
 			}
 		}
@@ -173,7 +173,7 @@ func namesDrafts(n strictjson.Node, loader jsonschema.URLLoader) {
 			return
 		}
 		if _, err := loader.Load(strings.TrimSuffix(name.Text, "#")); err != nil {
-			descend(n, slices.Concat(at, strictjson.Pointer{"$schema"})).Problemf("Name http://json-schema.org/draft-07/schema#, https://json-schema.org/draft/2020-12/schema or another dated draft, or leave it out for 2020-12.",
+			n.At(slices.Concat(at, strictjson.Pointer{"$schema"})).Problemf("Name http://json-schema.org/draft-07/schema#, https://json-schema.org/draft/2020-12/schema or another dated draft, or leave it out for 2020-12.",
 				"$schema %q is no known draft", clip(name.Text, maxMessage))
 		}
 	})
@@ -252,7 +252,7 @@ func referring(n strictjson.Node, address string) []strictjson.Node {
 	positions(n.Value, nil, draft2020, func(v *strictjson.Value, at strictjson.Pointer) {
 		for _, name := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 			if ref := v.Get(name); ref != nil && ref.Kind == strictjson.String && refersTo(ref.Text, address) {
-				out = append(out, descend(n, slices.Concat(at, strictjson.Pointer{name})))
+				out = append(out, n.At(slices.Concat(at, strictjson.Pointer{name})))
 			}
 		}
 	})

@@ -11,10 +11,7 @@ import (
 
 // laterFlags are flags of the gate's interface that this build does not have.
 // Whoever passes one relies on it; a guess at another flag would mislead.
-var laterFlags = []string{"advisory", "frames", "identity", "issuer", "keep", "key", "no-pixels", "policy", "session", "transcript"}
-
-// laterModes are the ways of signing that this build does not have.
-var laterModes = []string{"key", "keyless"}
+var laterFlags = []string{"advisory", "frames", "identity", "issuer", "keep", "no-pixels", "policy", "session", "transcript"}
 
 // unavailable refuses what another build of the gate has.
 func unavailable(what string) *fault.Error {

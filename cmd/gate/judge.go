@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/bundle"
-	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/worker"
 	"github.com/verdictgate/verdictgate/reporter"
 	"github.com/verdictgate/verdictgate/reporter/text"
@@ -18,7 +17,7 @@ import (
 func (c *cli) runCommand() *cobra.Command {
 	var (
 		r    gate.Request
-		sign string
+		mode string
 	)
 	cmd := &cobra.Command{
 		Use:   "run CONTRACT --dir DIR",
@@ -34,7 +33,8 @@ The folder is never guessed: without --dir nothing is judged.`,
 		Example: `  gate run contract.json --dir .
   gate run contract.json --dir . --format json | jq -r .verdict
   gate run <(git show main:contract.json) --dir .
-  gate run contract.json --dir src --root testdata --subject dist/shop.tar.gz`,
+  gate run contract.json --dir src --root testdata --subject dist/shop.tar.gz
+  gate run contract.json --dir . --sign key --key cosign.key`,
 		Args: arguments("CONTRACT"),
 	}
 	f := cmd.Flags()
@@ -44,13 +44,10 @@ The folder is never guessed: without --dir nothing is judged.`,
 	f.StringVar(&r.Proposed, "proposed", "", "`FILE` of proposed checks, for instance a model's: always advisory")
 	f.StringArrayVar(&r.Subjects, "subject", nil, "release `FILE` that the verdict is about; may be repeated")
 	f.BoolVar(&r.InProcess, "in-process", false, "run reading checks in this process: a weaker assurance")
-	f.StringVar(&sign, "sign", "none", "`MODE` of signing; this build has none")
+	signFlags(cmd, &r.Signing, &mode, string(seal.ModeNone))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case slices.Contains(laterModes, sign):
-			return unavailable("--sign " + sign)
-		case sign != "none":
-			return fault.New(fault.Usage, "Leave --sign out.", "--sign cannot be %q", sign)
+		if err := c.signing(&r.Signing, mode); err != nil {
+			return err
 		}
 		r.Contract, r.Env = args[0], c.env
 		return c.judge(cmd.Context(), r)
@@ -94,6 +91,11 @@ func (c *cli) answer(ctx context.Context, sealed *bundle.Sealed, err error, rere
 	default:
 		v = reporter.Of(sealed)
 	}
+	return c.report(ctx, v, reread)
+}
+
+// report reports a run; one that was read back has no say in the exit status.
+func (c *cli) report(ctx context.Context, v reporter.View, reread bool) error {
 	if !reread {
 		s := v.Summary()
 		c.status = statusOf(s.Verdict, s.Outcome)

@@ -22,7 +22,6 @@ import (
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/carry"
 	"github.com/verdictgate/verdictgate/gate/fault"
-	"github.com/verdictgate/verdictgate/gate/plan"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
@@ -52,13 +51,13 @@ func run(ctx context.Context, args []string, env func(string) string, s streams)
 	// A second signal ends the process at once, as it would without us.
 	defer context.AfterFunc(ctx, stop)()
 
-	c := &cli{streams: s, env: env, gate: gate.Gate{Types: checks.All(), Version: version, Front: s.front}}
+	c := &cli{streams: s, env: env, gate: gate.Gate{Types: checks.All(), Version: version, Front: s.front, Seal: backend()}}
 	root := c.command()
 	root.SetArgs(args)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
-	if errors.Is(err, plan.ErrCarried) {
+	if errors.Is(err, fault.ErrElsewhere) {
 		// Nothing has been written yet; the other program begins anew.
 		err = fault.New(fault.BackendFailed, "Use a program made by a plain go build.", "%v", carry.Exec(carried, args))
 	}
@@ -105,7 +104,7 @@ isolated process, gives one verdict, and writes evidence that anyone can re-chec
 	root.SetHelpCommand(helpCommand())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return c.checkFormat(cmd) }
 	root.AddCommand(c.initCommand(), c.lintCommand(), c.freezeCommand(), c.reviseCommand(), c.runCommand(), c.showCommand(),
-		c.listCommand(), c.checksCommand(), c.assuranceCommand(), c.versionCommand())
+		c.listCommand(), c.signCommand(), c.requireCommand(), c.checksCommand(), c.assuranceCommand(), c.versionCommand())
 	onlyOnce(root)
 	return root
 }
@@ -133,7 +132,7 @@ func formatOf(args []string) string {
 }
 
 // later are commands of the gate that this build does not have.
-var later = []string{"action", "approval", "artifact", "capture", "compare", "complete", "export", "report", "require", "sign"}
+var later = []string{"action", "approval", "artifact", "capture", "compare", "complete", "export", "report", "status"}
 
 // unknownCommand refuses a command line that names no command.
 func unknownCommand(cmd *cobra.Command, args []string) error {

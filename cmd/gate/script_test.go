@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			"lines":     countLines,
 			"size":      makeSized,
 			"nothing":   nothingIn,
-			"seal":      seal,
+			"seal":      sealContract,
 			"reattest":  reattest,
 			"readfifo":  readFIFO,
 			"noprocess": noProcess,
@@ -311,9 +311,9 @@ func countLines(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// seal FILE: stamps a contract as frozen whatever stands in it, as another tool
+// sealContract (seal FILE) stamps a contract as frozen whatever stands in it, as another tool
 // or build may have done.
-func seal(ts *testscript.TestScript, neg bool, args []string) {
+func sealContract(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: seal FILE")
 	}

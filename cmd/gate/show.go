@@ -4,17 +4,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/verdictgate/verdictgate/gate"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/reporter"
 )
 
 func (c *cli) showCommand() *cobra.Command {
-	var dataDir string
+	var (
+		dataDir string
+		trust   seal.Trust
+	)
 	cmd := &cobra.Command{
 		Use:   "show RUN|DIR",
 		Short: "Re-check the evidence of a run and show it",
 		Long: `show reads the evidence bundle of a run, named by its id or its folder, and re-checks
 every binding: the digests of the evidence, the contract and each blob, and the verdict,
-which is derived again from the recorded results. A byte that was changed is a refusal,
-and no verdict is shown.
+which is derived again from the recorded results, and the signature where there is one. A
+byte that was changed is a refusal, and no verdict is shown.
+
+Without --key or --certificate-identity a signature shows that nothing was changed since
+somebody signed it; with one of them it shows who.
 
 The exit status says whether the bindings hold, whatever the verdict is.`,
 		Example: `  gate show vr_20260101T120000_0a1b2c3d4e5f
@@ -22,13 +30,18 @@ The exit status says whether the bindings hold, whatever the verdict is.`,
 		Args: arguments("RUN"),
 	}
 	dataDirFlag(cmd, &dataDir)
+	trustFlags(cmd, &trust)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		dir, err := gate.DataDir(dataDir, c.env)
 		if err != nil {
 			return err
 		}
-		sealed, err := c.gate.Show(dir, args[0])
-		return c.answer(cmd.Context(), sealed, err, true)
+		trust.Env, trust.Warn = c.env, c.warn
+		shown, err := c.gate.Show(cmd.Context(), dir, args[0], trust)
+		if err != nil {
+			return err
+		}
+		return c.report(cmd.Context(), reporter.OfShown(shown.Sealed, shown.Assurance), true)
 	}
 	return cmd
 }

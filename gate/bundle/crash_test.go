@@ -30,11 +30,11 @@ func TestWriterProcess(t *testing.T) {
 		return
 	}
 	dieAtStep(t)
-	dir, err := Write(data, content(t))
+	s, err := Write(data, content(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("wrote " + dir)
+	fmt.Println("wrote " + s.Dir)
 }
 
 // dieAtStep makes the process die, or wait, before the step that its
@@ -185,9 +185,9 @@ func TestManyWritersAtOnce(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for range 4 {
-				dir, err := Write(data, c)
+				s, err := Write(data, c)
 				if err == nil {
-					_, err = Read(dir)
+					_, err = Read(s.Dir)
 				}
 				if err != nil {
 					t.Error(err)

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -43,6 +44,27 @@ func Read(dir string) (*Sealed, error) {
 		return nil, err
 	}
 	return r.sealed, nil
+}
+
+// confirm is Read for whoever wrote the bundle a moment ago and holds what it
+// says: the parts are compared with what was written, byte for byte, instead of
+// being parsed again, and every blob is digested. A test holds it together with
+// Read: both give the same of the same bundle.
+func confirm(s *Sealed, parts []part) error {
+	r := &reading{dir: s.Dir, sealed: s}
+	for _, p := range parts {
+		data, err := r.file(p.name, int64(len(p.data)))
+		if err == nil && !bytes.Equal(data, p.data) {
+			err = errors.New("does not hold what was written to it")
+		}
+		if err != nil {
+			return r.refuse(fault.AttestationTampered, p.name, "%v", err)
+		}
+	}
+	if err := r.takeInventory(); err != nil {
+		return err
+	}
+	return r.checkBlobs()
 }
 
 // reading is a bundle on its way to being one.
@@ -164,7 +186,7 @@ func (r *reading) readAttestation() error {
 			With("recorded_digest", stated.Text).With("actual_digest", actual)
 	}
 	a := &r.sealed.Attestation
-	if assign(&doc.Root, a) != nil {
+	if strictjson.Assign(&doc.Root, a) != nil {
 		return r.refuse(fault.AttestationInvalid, attestationName, "does not have the members of this version of the format")
 	}
 	if a.SchemaVersion != SchemaVersion {
@@ -222,7 +244,7 @@ func (r *reading) readEvidence() error {
 		return r.refuse(fault.AttestationTampered, evidenceName, "was changed after it was written: it is no longer JSON%s", place(err))
 	}
 	e := &r.sealed.Evidence
-	whole := assign(&doc.Root, e) == nil
+	whole := strictjson.Assign(&doc.Root, e) == nil
 	actual := strictjson.DigestOf(&doc.Root).String()
 	if stated := r.sealed.Attestation.BundleDigest; actual != stated {
 		// A whole file of another run differs in the moment it was made, and its

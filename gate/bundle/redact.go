@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,15 +72,13 @@ func (r *redaction) run(blobs []record.Blob) error {
 		}
 	}
 	res.Summary = r.text("summary", res.Summary)
-	expected, err := r.value("expected", res.Expected)
-	if err != nil {
+	var err error
+	if res.Expected, err = r.value("expected", &res.Expected); err != nil {
 		return err
 	}
-	observed, err := r.value("observed", res.Observed)
-	if err != nil {
+	if res.Observed, err = r.value("observed", &res.Observed); err != nil {
 		return err
 	}
-	res.Expected, res.Observed = strictjson.Canonical(&expected), strictjson.Canonical(&observed)
 	if e := res.Error; e != nil {
 		res.Error = &record.Problem{Code: e.Code, Message: r.text("error", e.Message), Fix: r.text("error", e.Fix)}
 	}
@@ -97,7 +94,7 @@ func (r *redaction) run(blobs []record.Blob) error {
 	}
 	status, summary := strictjson.Str(string(res.Status)), strictjson.Str(res.Summary)
 	problem, err := strictjson.FromGo(res.Error)
-	res.OutputDigest = outputDigest(&status, &expected, &observed, &summary, &problem).String()
+	res.OutputDigest = outputDigest(&status, &res.Expected, &res.Observed, &summary, &problem).String()
 	return err
 }
 
@@ -110,15 +107,8 @@ func (r *redaction) text(place, s string) string {
 
 // value redacts a value of a result; one that is too large or too deep moves
 // to a blob.
-func (r *redaction) value(place string, raw json.RawMessage) (strictjson.Value, error) {
-	if len(raw) == 0 {
-		return strictjson.Value{}, nil
-	}
-	doc, err := strictjson.Parse(raw, strictjson.DocumentLimits)
-	if err != nil {
-		return strictjson.Value{}, fmt.Errorf("%s: %w", place, err)
-	}
-	v, found := secret.RedactValue(&doc.Root)
+func (r *redaction) value(place string, seen *strictjson.Value) (strictjson.Value, error) {
+	v, found := secret.RedactValue(seen)
 	for _, f := range found {
 		r.note(strings.TrimSpace(place+" "+f.Pointer), f.Hits)
 	}
@@ -236,7 +226,7 @@ func redactEvidence(e *Evidence) error {
 		return nil
 	}
 	var out Evidence
-	if err := assign(&v, &out); err != nil {
+	if err := strictjson.Assign(&v, &out); err != nil {
 		return fmt.Errorf("the redacted evidence: %w", err)
 	}
 	out.CheckResults = e.CheckResults

@@ -100,22 +100,23 @@ func (s Signature) check(sigstore []byte) error {
 // signedBy gives attestation.json without a signature and with this one.
 func (a Attestation) signedBy(s Signature, statement strictjson.Digest) (bare, signed []byte, err error) {
 	a.SignatureStatus, a.Signature, a.SignatureAlgorithm, a.PublicKey, a.SigstoreDigest = Unsigned, nil, nil, nil, nil
-	if bare, err = a.sealed(); err != nil {
+	if bare, err = a.seal(); err != nil {
 		return nil, nil, err
 	}
 	digest := statement.String()
 	a.SignatureStatus, a.Signature, a.SignatureAlgorithm, a.PublicKey, a.SigstoreDigest = s.Status, &s.Value, &s.Algorithm, &s.PublicKey, &digest
-	signed, err = a.sealed()
+	signed, err = a.seal()
 	return bare, signed, err
 }
 
-// sealed writes attestation.json with its own digest.
-func (a Attestation) sealed() ([]byte, error) {
+// seal gives an attestation its own digest, and writes it.
+func (a *Attestation) seal() ([]byte, error) {
 	v, err := strictjson.FromGo(a)
 	if err != nil {
 		return nil, err
 	}
-	v.Set("attestation_digest", strictjson.Str(attestationDigest(&v).String()))
+	a.AttestationDigest = attestationDigest(&v).String()
+	v.Set("attestation_digest", strictjson.Str(a.AttestationDigest))
 	return strictjson.Canonical(&v), nil
 }
 

@@ -56,7 +56,7 @@ func (p *Pending) Unwritten(c Content, why error) *Unwritten {
 	}
 	c.Limitations = slices.Concat([]string{fmt.Sprintf("there is no evidence of this run, so nothing is concluded from it: %s", u.why.Message)}, c.Limitations)
 	now := time.Now()
-	e, err := kept.evidence(newID(now), now, c)
+	e, _, err := kept.evidence(newID(now), now, c)
 	if err != nil {
 		u.why.Message += fmt.Sprintf(" (%v)", err)
 	}

@@ -1,13 +1,13 @@
 package bundle
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 )
 
@@ -34,10 +34,11 @@ func TestPermissionsAreRestored(t *testing.T) {
 		}
 	}
 	chmod(0o555)
-	dir, err := p.Seal(c)
+	sealed, err := p.Seal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := sealed.Dir
 	for _, name := range []string{data, filepath.Dir(dir), dir} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o700 != 0o700 {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
@@ -92,7 +93,7 @@ func TestLostBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := content(t)
-	c.Answers[0].Result.Observed = json.RawMessage(`"` + strings.Repeat("x", 2*maxInline) + `"`)
+	c.Answers[0].Result.Observed = value(`"` + strings.Repeat("x", 2*maxInline) + `"`)
 	for i := range c.Answers {
 		if err := p.Receive(&c.Answers[i]); err != nil {
 			t.Fatal(err)
@@ -111,5 +112,41 @@ func TestLostBlobs(t *testing.T) {
 	}
 	if whole, partial := visible(t, data); len(whole)+len(partial) > 0 {
 		t.Errorf("left: %v %v", whole, partial)
+	}
+}
+
+// TestSealLooksAgain: what does not stand on the disk as it was written is no
+// evidence, and the run has none.
+func TestSealLooksAgain(t *testing.T) {
+	for _, name := range []string{contractName, evidenceName, attestationName, "blob"} {
+		data := t.TempDir()
+		c := content(t)
+		before := step
+		step = func(at string) {
+			if at != "sync the parent" {
+				return
+			}
+			all, err := filepath.Glob(filepath.Join(data, "verifications", "*", name))
+			if name == "blob" {
+				all, err = filepath.Glob(filepath.Join(data, "verifications", "*", blobsName, algorithmName, "*"))
+			}
+			if err != nil || len(all) == 0 {
+				t.Fatalf("%v %v", all, err)
+			}
+			text, err := os.ReadFile(all[0])
+			if err == nil {
+				text[len(text)/2] ^= 1
+				err = os.WriteFile(all[0], text, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Write(data, c)
+		step = before
+		var u *Unwritten
+		if !errors.As(err, &u) || codeOf(err) != fault.BackendFailed || s != nil {
+			t.Errorf("%s was changed at once, and: %v", name, err)
+		}
 	}
 }

@@ -86,26 +86,30 @@ func (p *Pending) Receive(a *record.Answer) error {
 	return nil
 }
 
-// Seal writes the rest and moves the bundle to its place: either the whole
-// bundle is there afterwards or none. Its error is an [Unwritten].
-func (p *Pending) Seal(c Content) (dir string, err error) {
+// Seal writes the rest, moves the bundle to its place (either the whole bundle
+// is there afterwards or none) and gives what stands there. Its error is an
+// [Unwritten].
+func (p *Pending) Seal(c Content) (*Sealed, error) {
 	defer p.close()
 	p.reopen()
 	now := time.Now()
 	id := newID(now)
-	dir = filepath.Join(p.parent, id)
-	if err = p.fill(id, now, c); err == nil {
+	s, parts, err := p.fill(id, now, c)
+	if err == nil {
 		step("rename")
-		err = os.Rename(p.partial, dir)
+		err = os.Rename(p.partial, s.Dir)
 	}
 	if err != nil {
-		return "", p.Unwritten(c, unwritten(p.dataDir, errors.Join(err, os.RemoveAll(p.partial))))
+		return nil, p.Unwritten(c, unwritten(p.dataDir, errors.Join(err, os.RemoveAll(p.partial))))
 	}
 	step("sync the parent")
 	if err := syncFolder(p.parent); err != nil {
-		return "", p.Unwritten(c, unwritten(p.dataDir, err))
+		return nil, p.Unwritten(c, unwritten(p.dataDir, err))
 	}
-	return dir, nil
+	if err := confirm(s, parts); err != nil {
+		return nil, p.Unwritten(c, fault.New(fault.BackendFailed, "", "the evidence bundle does not read back: %s", fault.As(err).Message).Because(err))
+	}
+	return s, nil
 }
 
 // Discard removes a bundle that will not be sealed. What stays of it, should
@@ -155,16 +159,16 @@ func (p *Pending) reopen() {
 	}
 }
 
-// Write makes the bundle of a run in one step and gives its folder. The answers
+// Write makes the bundle of a run in one step. The answers
 // are taken in the order in which they stand.
-func Write(dataDir string, c Content) (dir string, err error) {
+func Write(dataDir string, c Content) (*Sealed, error) {
 	c.Answers = slices.Clone(c.Answers)
 	for i := range c.Answers {
 		c.Answers[i].Index = i
 	}
 	p, err := Begin(dataDir)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	return p.Seal(c)
 }
@@ -178,40 +182,45 @@ func unwritten(dataDir string, err error) error {
 // fill derives everything that the bundle holds and writes it. Everything is on
 // the disk when it returns: a folder that has its name has its content,
 // whatever happens to the machine.
-func (p *Pending) fill(id string, now time.Time, c Content) error {
-	e, err := p.evidence(id, now, c)
-	if err = cmp.Or(err, p.lost); err != nil {
-		return err
+func (p *Pending) fill(id string, now time.Time, c Content) (*Sealed, []part, error) {
+	s := &Sealed{Dir: filepath.Join(p.parent, id), Contract: c.Contract}
+	var err error
+	if s.Evidence, s.Judgement, err = p.evidence(id, now, c); err != nil || p.lost != nil {
+		return nil, nil, cmp.Or(err, p.lost)
 	}
-	evidence, err := strictjson.Marshal(e)
+	evidence, err := strictjson.Marshal(&s.Evidence)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if int64(len(evidence)) > maxEvidence {
-		return errors.New("evidence.json would be larger than what can be read back")
+		return nil, nil, errors.New("evidence.json would be larger than what can be read back")
 	}
-	attestation, err := attest(&e, strictjson.Sum(evidence))
-	if err != nil {
-		return err
+	var attestation []byte
+	if s.Attestation, attestation, err = attest(&s.Evidence, strictjson.Sum(evidence)); err != nil {
+		return nil, nil, err
 	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{contractName, c.Contract.Canonical()}, {evidenceName, evidence}, {attestationName, attestation}} {
+	parts := []part{{contractName, c.Contract.Canonical()}, {evidenceName, evidence}, {attestationName, attestation}}
+	for _, f := range parts {
 		if err := writeFile(filepath.Join(p.partial, f.name), f.data); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	if len(p.stored) > 0 {
 		if err := errors.Join(syncFolder(p.blobs()), syncFolder(filepath.Dir(p.blobs()))); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	step("sync the folder")
-	return syncFolder(p.partial)
+	return s, parts, syncFolder(p.partial)
 }
 
-func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error) {
+// part is one of the JSON files of a bundle.
+type part struct {
+	name string
+	data []byte
+}
+
+func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, verdict.Judgement, error) {
 	results, artifacts, redactions := []record.Result{}, []Artifact{}, []string{}
 	if p.reopened {
 		redactions = append(redactions, "the permissions of the data folder were changed during the run, and restored to write the evidence")
@@ -220,7 +229,7 @@ func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error
 	for i := range c.Answers {
 		if _, ok := p.received[c.Answers[i].Index]; !ok {
 			if err := p.Receive(&c.Answers[i]); err != nil {
-				return Evidence{}, err
+				return Evidence{}, verdict.Judgement{}, err
 			}
 		}
 		r := p.received[c.Answers[i].Index]
@@ -252,7 +261,7 @@ func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, error
 	}
 	e.Isolation.Failure = RedactLines([]string{e.Isolation.Failure})[0]
 	err := redactEvidence(&e)
-	return e, err
+	return e, j, err
 }
 
 func (p *Pending) blobs() string { return filepath.Join(p.partial, blobsName, algorithmName) }
@@ -279,15 +288,17 @@ func (p *Pending) store(d strictjson.Digest, data []byte) error {
 }
 
 // attest makes attestation.json.
-func attest(e *Evidence, bundle strictjson.Digest) ([]byte, error) {
+func attest(e *Evidence, bundle strictjson.Digest) (Attestation, []byte, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown" // a machine without a name is still a machine
 	}
-	return Attestation{
+	a := Attestation{
 		SchemaVersion: SchemaVersion, BundleDigest: bundle.String(), ContractDigest: e.ContractDigest, Verdict: e.Verdict, Assurance: e.Assurance,
 		CreatedAt: e.CreatedAt, Host: host, SignatureStatus: Unsigned,
-	}.sealed()
+	}
+	text, err := a.seal()
+	return a, text, err
 }
 
 func policyOf(k *contract.Contract, roots []string, results []record.Result) Policy {

@@ -71,9 +71,8 @@ func (e *Env) DecodeStrict(n strictjson.Node) {
 		return
 	}
 	*e = make(Env, len(n.Members))
-	for i := range n.Members {
+	for i, at := range n.Each() {
 		m := &n.Members[i]
-		at := n.MemberAt(i)
 		if why := reservedName(m.Name); why != "" {
 			at.Problemf("", "the variable %s cannot be set: %s", Quote(m.Name), why)
 		}

@@ -140,13 +140,18 @@ func version(n strictjson.Node) int {
 }
 
 func withoutLater(n strictjson.Node, later []string) strictjson.Node {
+	found := false
 	for _, name := range later {
 		if n.Value.Get(name) != nil {
+			found = true
 			n.Member(name).Problemf("Remove it, or use a build that has it.", "%q is not available in this build", name)
 		}
 	}
+	if !found {
+		return n
+	}
 	rest := n.Value.Without(later...)
-	return strictjson.Node{Value: &rest, Pointer: n.Pointer, Report: n.Report}
+	return n.With(&rest)
 }
 
 // DecodeStrict reads a check, refusing the keys of later builds by name.
@@ -236,15 +241,11 @@ func refuseCredentials(n strictjson.Node) {
 	switch n.Kind {
 	case strictjson.String:
 		report(n, n.Text)
-	case strictjson.Array:
-		for i := range n.Items {
-			refuseCredentials(n.Item(i))
-		}
-	case strictjson.Object:
-		for i := range n.Members {
-			m := &n.Members[i]
-			at := n.MemberAt(i)
-			report(at, m.Name)
+	case strictjson.Array, strictjson.Object:
+		for i, at := range n.Each() {
+			if n.Kind == strictjson.Object {
+				report(at, n.Members[i].Name)
+			}
 			refuseCredentials(at)
 		}
 	}

@@ -11,11 +11,21 @@ import (
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
+// Text is a contract's text that was read as JSON and no further: enough to say
+// whether it is frozen and unedited.
+type Text struct {
+	Name string
+	Doc  *strictjson.Document
+	// What Frozen made anyway, of a document that stays as it is: a contract may
+	// be large, and is asked for both again and again.
+	canonical []byte
+	digest    *strictjson.Digest
+}
+
 // File is a contract document together with what was found wrong in it.
 type File struct {
-	Name     string
+	Text
 	Contract *Contract
-	Doc      *strictjson.Document
 	Report   *strictjson.Report
 }
 
@@ -24,10 +34,19 @@ type File struct {
 // writes to must not hold up a pipeline.
 const pipeWait = 30 * time.Second
 
-// Load reads a contract from a file of at most the contract limit, or from a
-// pipe: `gate run <(git show main:contract.json)` takes it from where a change
-// cannot reach it.
+// Load reads a contract from a file; see [ReadText].
 func Load(name string) (*File, error) {
+	t, err := ReadText(name)
+	if err != nil {
+		return nil, err
+	}
+	return t.File(), nil
+}
+
+// ReadText reads a contract's text from a file of at most the contract limit, or
+// from a pipe: `gate run <(git show main:contract.json)` takes it from where a
+// change cannot reach it.
+func ReadText(name string) (*Text, error) {
 	info, err := os.Stat(name)
 	most := strictjson.ContractLimits.Bytes
 	var data []byte
@@ -49,12 +68,20 @@ func Load(name string) (*File, error) {
 		}
 		return nil, fault.New(fault.ContractUnreadable, "", "%s: cannot be read: %v", name, err).With("file", name)
 	}
-	return Parse(name, data)
+	return parseText(name, data)
 }
 
 // Parse reads a contract's text. A text that is no JSON is an error; what else
 // is wrong stands in the File's report.
 func Parse(name string, data []byte) (*File, error) {
+	t, err := parseText(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return t.File(), nil
+}
+
+func parseText(name string, data []byte) (*Text, error) {
 	doc, err := strictjson.Parse(data, strictjson.ContractLimits)
 	if err != nil {
 		f := fault.New(fault.ContractUnreadable, "", "%s: %v", name, err).With("file", name)
@@ -65,9 +92,15 @@ func Parse(name string, data []byte) (*File, error) {
 		}
 		return nil, f
 	}
-	f := &File{Name: name, Doc: doc, Report: &strictjson.Report{}}
-	f.Contract = decode(f.Report.Root(&doc.Root))
-	return f, nil
+	return &Text{Name: name, Doc: doc}, nil
+}
+
+// File reads the contract that the text holds. What is wrong with it stands in
+// the File's report.
+func (t *Text) File() *File {
+	f := &File{Text: *t, Report: &strictjson.Report{}}
+	f.Contract = decode(f.Report.Root(&t.Doc.Root))
+	return f
 }
 
 // Problems lists what the report holds, with file, line and column.
@@ -98,46 +131,99 @@ func (f *File) Err() error {
 // contract_not_frozen or contract_tampered. An edited document is tampered
 // with whatever else is wrong in it; one without a digest is first of all
 // judged as a document.
-func (f *File) CheckSeal() error {
-	stated := f.Contract.DigestText()
+func (t *Text) CheckSeal() error {
+	_, err := t.checkSeal()
+	return err
+}
+
+// checkSeal is CheckSeal, with the digest that it found.
+func (t *Text) checkSeal() (actual strictjson.Digest, err error) {
+	stated, frozenAt, id := t.text("digest"), t.text("frozen_at"), t.text("contract_id")
 	if stated == "" {
-		if err := f.Err(); err != nil {
-			return err
+		if err := t.File().Err(); err != nil {
+			return actual, err
 		}
-		return fault.New(fault.ContractNotFrozen, "", "%s: the contract was never frozen", f.Name).With("file", f.Name).With("contract_id", f.Contract.ID)
+		return actual, fault.New(fault.ContractNotFrozen, "", "%s: the contract was never frozen", t.Name).With("file", t.Name).With("contract_id", id)
 	}
 	// A frozen document has both stamps, and its digest in the one form that
 	// freezing writes: another spelling of it is an edit like any other.
-	actual := f.Digest()
-	if stated != actual.String() || !f.Contract.Frozen() {
-		return fault.New(fault.ContractTampered, "", "%s: the contract was edited after it was frozen: it states %q and digests to %s", f.Name, stated, actual).
-			With("file", f.Name).With("contract_id", f.Contract.ID).With("recorded_digest", stated).With("actual_digest", actual.String())
+	actual = t.Digest()
+	if stated != actual.String() || frozenAt == "" {
+		return actual, fault.New(fault.ContractTampered, "", "%s: the contract was edited after it was frozen: it states %q and digests to %s", t.Name, stated, actual).
+			With("file", t.Name).With("contract_id", id).With("recorded_digest", stated).With("actual_digest", actual.String())
+	}
+	return actual, nil
+}
+
+// text is a member of the document that is one; "" when there is none.
+func (t *Text) text(name string) string {
+	if v := t.Doc.Root.Get(name); v != nil && v.Kind == strictjson.String {
+		return v.Text
+	}
+	return ""
+}
+
+// CheckSeal is that of the text, and then contract_invalid for what is wrong
+// with a frozen and unedited one.
+func (f *File) CheckSeal() error {
+	if err := f.Text.CheckSeal(); err != nil {
+		return err
 	}
 	return f.Err()
 }
 
+// Frozen gives the contract of a frozen and unedited text, parsed from the
+// canonical bytes alone. What is wrong with it stands in the File's report, at
+// its place in those bytes; a person is told the place in the text that they
+// see, which is that of [Text.File].
+func (t *Text) Frozen() (*File, error) {
+	digest, err := t.checkSeal()
+	if err != nil {
+		return nil, err
+	}
+	canonical := t.Canonical()
+	f, err := Parse(t.Name, canonical)
+	if err != nil {
+		return nil, err
+	}
+	f.canonical, f.digest = canonical, &digest
+	return f, nil
+}
+
 // Digest is the SHA-256 of the canonical form less the digest member.
-func (f *File) Digest() strictjson.Digest {
-	bare := f.Doc.Root.Without("digest")
+func (t *Text) Digest() strictjson.Digest {
+	if t.digest != nil {
+		return *t.digest
+	}
+	bare := t.Doc.Root.Without("digest")
 	return strictjson.DigestOf(&bare)
 }
 
 // Canonical is the whole document in canonical form: the bytes that are judged
-// and that the bundle keeps.
-func (f *File) Canonical() []byte { return strictjson.Canonical(&f.Doc.Root) }
+// and that the bundle keeps. They must not be changed.
+func (t *Text) Canonical() []byte {
+	if t.canonical != nil {
+		return t.canonical
+	}
+	return strictjson.Canonical(&t.Doc.Root)
+}
 
 // ReadFrozen reads a frozen contract's text, and refuses a draft, an edited
 // document and an invalid one. The File that it gives was parsed from the
 // canonical bytes alone.
 func ReadFrozen(name string, data []byte) (*File, error) {
-	written, err := Parse(name, data)
+	t, err := parseText(name, data)
 	if err != nil {
 		return nil, err
 	}
-	if err := written.CheckSeal(); err != nil {
+	f, err := t.Frozen()
+	if err != nil {
 		return nil, err
 	}
-	return Parse(name, written.Canonical())
+	if f.Err() != nil {
+		return nil, t.File().Err()
+	}
+	return f, nil
 }
 
 // At makes a problem with the place of a value of the document.

@@ -140,6 +140,10 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // Unwrap gives the error that led to this fault.
 func (e *Error) Unwrap() error { return e.cause }
 
+// ErrElsewhere says that what is asked for is not linked into this program but
+// into the one that it carries, which must be asked instead: see package carry.
+var ErrElsewhere = errors.New("what is asked for is linked into the carried program only")
+
 // As returns the fault inside err, or a backend_failed fault that carries err.
 func As(err error) *Error {
 	var f *Error

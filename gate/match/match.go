@@ -191,10 +191,10 @@ func (m *members) DecodeStrict(n strictjson.Node) {
 		n.Problemf(`To ask for an object write "type": "object".`, `"members" must name a member`)
 	}
 	byName := make(map[string]*Matcher, len(n.Members))
-	for i := range n.Members {
-		at := &n.Members[i]
-		byName[at.Name] = new(Matcher)
-		byName[at.Name].DecodeStrict(strictjson.Node{Value: &at.Value, Pointer: n.Pointer + strictjson.Pointer{at.Name}.String(), Report: n.Report})
+	for i, at := range n.Each() {
+		one := new(Matcher)
+		one.DecodeStrict(at)
+		byName[n.Members[i].Name] = one
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		*m = append(*m, named{name, *byName[name]})

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -84,12 +83,12 @@ func (s *Step) answer(out check.Outcome, started time.Time) record.Answer {
 	}
 	a := record.Answer{Index: s.Index, Limitations: out.Limitations}
 	var err error
-	if r.Expected, err = encode(out.Expected); err == nil {
-		r.Observed, err = encode(out.Observed)
+	if r.Expected, err = strictjson.FromGo(out.Expected); err == nil {
+		r.Observed, err = strictjson.FromGo(out.Observed)
 	}
 	if err != nil {
 		// What a check saw must be in the evidence; without it, its word is no evidence.
-		r.Status, r.Passed, r.Expected, r.Observed = record.Broken, nil, json.RawMessage("null"), json.RawMessage("null")
+		r.Status, r.Passed, r.Expected, r.Observed = record.Broken, nil, strictjson.Value{}, strictjson.Value{}
 		r.Summary = "what the check saw cannot be written as JSON: " + err.Error()
 		r.Error = &record.Problem{Code: string(fault.CheckCrashed), Message: r.Summary, Fix: fault.New(fault.CheckCrashed, "", "").Fix}
 	}
@@ -99,5 +98,3 @@ func (s *Step) answer(out check.Outcome, started time.Time) record.Answer {
 	a.Result = r
 	return a
 }
-
-func encode(x any) (json.RawMessage, error) { return strictjson.Marshal(x) }

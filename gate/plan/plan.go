@@ -9,7 +9,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
@@ -66,15 +66,11 @@ type Plan struct {
 	carried bool              // some type is one of the carried program's
 }
 
-// ErrCarried says that a contract needs the carried program: nothing else can
-// be said about it here. See package carry.
-var ErrCarried = errors.New("a check type of the contract is linked into the carried program only")
-
 // Linked says whether every type of the plan is linked into this program:
-// nil or [ErrCarried].
+// nil or [fault.ErrElsewhere].
 func (p *Plan) Linked() error {
 	if p.carried {
-		return ErrCarried
+		return fault.ErrElsewhere
 	}
 	return nil
 }
@@ -82,7 +78,7 @@ func (p *Plan) Linked() error {
 // Linked says whether all the types are linked into this program.
 func (ts Types) Linked() error {
 	if slices.ContainsFunc(ts, func(t check.Type) bool { return t.Carried }) {
-		return ErrCarried
+		return fault.ErrElsewhere
 	}
 	return nil
 }
@@ -158,7 +154,7 @@ func bindCheck(k *contract.Check, n strictjson.Node, types Types) Step {
 	if t.Since > n.Report.Version {
 		n.Member("type").Problemf(fmt.Sprintf(`Set "schema_version": %d.`, t.Since), "the check type %q belongs to schema_version %d", k.Type, t.Since)
 	}
-	params := strictjson.Node{Value: &k.Params, Pointer: n.Pointer, Report: n.Report}
+	params := n.With(&k.Params)
 	if n.Value.Get("params") != nil {
 		params = n.Member("params")
 	}

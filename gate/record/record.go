@@ -4,8 +4,9 @@
 package record
 
 import (
-	"encoding/json"
 	"time"
+
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
 // Status is the answer of one check.
@@ -74,26 +75,26 @@ type Attempt struct {
 
 // Result is what one check reports; the shape of a member of check_results.
 type Result struct {
-	CheckID         string          `json:"check_id"`
-	Type            string          `json:"type"`
-	Required        bool            `json:"required"`
-	Proposed        bool            `json:"proposed,omitempty"`
-	Status          Status          `json:"status"`
-	Passed          *bool           `json:"passed"`
-	Expected        json.RawMessage `json:"expected"`
-	Observed        json.RawMessage `json:"observed"`
-	Summary         string          `json:"summary"`
-	Findings        []Finding       `json:"findings,omitempty"`
-	EvidenceRefs    []Ref           `json:"evidence_refs"`
-	Attempts        []Attempt       `json:"attempts,omitempty"`
-	StartedAt       string          `json:"started_at"`
-	EndedAt         string          `json:"ended_at"`
-	DurationSeconds float64         `json:"duration_seconds"`
-	Error           *Problem        `json:"error"`
-	Tool            *Tool           `json:"tool"`
-	InputDigest     string          `json:"input_digest"`
-	OutputDigest    string          `json:"output_digest"`
-	Method          string          `json:"method"` // "deterministic"
+	CheckID         string           `json:"check_id"`
+	Type            string           `json:"type"`
+	Required        bool             `json:"required"`
+	Proposed        bool             `json:"proposed,omitempty"`
+	Status          Status           `json:"status"`
+	Passed          *bool            `json:"passed"`
+	Expected        strictjson.Value `json:"expected"`
+	Observed        strictjson.Value `json:"observed"`
+	Summary         string           `json:"summary"`
+	Findings        []Finding        `json:"findings,omitempty"`
+	EvidenceRefs    []Ref            `json:"evidence_refs"`
+	Attempts        []Attempt        `json:"attempts,omitempty"`
+	StartedAt       string           `json:"started_at"`
+	EndedAt         string           `json:"ended_at"`
+	DurationSeconds float64          `json:"duration_seconds"`
+	Error           *Problem         `json:"error"`
+	Tool            *Tool            `json:"tool"`
+	InputDigest     string           `json:"input_digest"`
+	OutputDigest    string           `json:"output_digest"`
+	Method          string           `json:"method"` // "deterministic"
 }
 
 // Time writes a moment the one way that the gate writes it: UTC, microseconds.

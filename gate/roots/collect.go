@@ -21,6 +21,7 @@ import (
 type collection struct {
 	ctx    context.Context
 	files  *Files
+	again  bool // there was a content digest before this one
 	seen   *snapshot
 	bytes  atomic.Int64
 	sorted bool // so far, what was found came in order
@@ -43,7 +44,7 @@ type job struct {
 
 func newCollection(ctx context.Context, f *Files) *collection {
 	n := min(runtime.GOMAXPROCS(0), maxWorkers)
-	c := &collection{ctx: ctx, files: f, seen: &snapshot{}, sorted: true, jobs: make(chan []job, n)}
+	c := &collection{ctx: ctx, files: f, again: f.last != nil, seen: &snapshot{}, sorted: true, jobs: make(chan []job, n)}
 	for range n {
 		c.workers.Go(func() {
 			for batch := range c.jobs {
@@ -194,28 +195,40 @@ func (c *collection) readLink(j job) error {
 }
 
 func (c *collection) readFile(j job) error {
+	var st unix.Stat_t
+	// From the second look on most files are known, and need not be opened.
+	if c.again && unix.Fstatat(j.folder.fd, j.to.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		if d, ok := c.files.memo.get(&st); ok {
+			c.found(j, &st, d)
+			return nil
+		}
+	}
 	fd, err := openat(j.folder.fd, j.to.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return errMoved
 	}
-	d, size, err := c.files.digest(c.ctx, "", fd, &st)
+	d, _, err := c.files.digest(c.ctx, "", fd, &st)
 	if err != nil {
 		return err
 	}
-	c.bytes.Add(size)
+	c.found(j, &st, d)
+	return nil
+}
+
+// found keeps the digest of a regular file.
+func (c *collection) found(j job, st *unix.Stat_t, d strictjson.Digest) {
+	c.bytes.Add(st.Size)
 	j.to.kind, j.to.digest = kindFile, d
 	if st.Mode&unix.S_IXUSR != 0 {
 		j.to.kind = kindExec
 	}
-	return nil
 }
 
 // tracked takes the paths that git names. Consecutive paths in one folder

@@ -49,11 +49,11 @@ func (f *Files) Digest(ctx context.Context, path string) (strictjson.Digest, int
 // ask for it.
 func (f *Files) digest(ctx context.Context, path string, fd int, st *unix.Stat_t) (strictjson.Digest, int64, error) {
 	for {
-		d, call, first := f.memo.begin(st)
+		d, call, done := f.memo.begin(st)
 		switch {
 		case call == nil:
 			return d, st.Size, nil
-		case first:
+		case done == nil:
 			call.digest, call.size, call.err = f.sum(ctx, path, fd, st)
 			f.memo.end(st, call, fd)
 			return call.digest, call.size, call.err
@@ -61,7 +61,7 @@ func (f *Files) digest(ctx context.Context, path string, fd int, st *unix.Stat_t
 		select {
 		case <-ctx.Done():
 			return d, 0, stopped(ctx, path)
-		case <-call.done:
+		case <-done:
 		}
 		if call.err == nil {
 			return call.digest, call.size, nil
@@ -149,7 +149,8 @@ type known struct {
 }
 
 // call is one read that others may wait for. Its result is set before done is
-// closed and not changed after.
+// closed and not changed after. Most reads nobody waits for, and those have no
+// channel.
 type call struct {
 	stamp   stamp
 	started time.Time
@@ -168,25 +169,28 @@ func (m *memo) get(st *unix.Stat_t) (strictjson.Digest, bool) {
 }
 
 // begin gives the digest if it is known (no call), else the read that is under
-// way (to be waited for) or a new one (first: to be done by the caller).
-func (m *memo) begin(st *unix.Stat_t) (d strictjson.Digest, c *call, first bool) {
+// way, and when it is done, or a new one (no done: the caller does it).
+func (m *memo) begin(st *unix.Stat_t) (d strictjson.Digest, c *call, done <-chan struct{}) {
 	id, s := inodeOf(st), stampOf(st)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if k, ok := m.known[id]; ok && k.stamp == s {
-		return k.digest, nil, false
+		return k.digest, nil, nil
 	}
 	if c := m.pending[id]; c != nil && c.stamp == s {
-		return d, c, false
+		if c.done == nil {
+			c.done = make(chan struct{})
+		}
+		return d, c, c.done
 	}
 	if m.known == nil {
 		m.known, m.pending, m.local = map[inode]known{}, map[inode]*call{}, map[uint64]bool{}
 	}
-	c = &call{stamp: s, started: time.Now(), done: make(chan struct{})}
+	c = &call{stamp: s, started: time.Now()}
 	// A read of an older state of the file may be under way: it keeps those
 	// who wait for it, and new ones come here.
 	m.pending[id] = c
-	return d, c, true
+	return d, c, nil
 }
 
 // end publishes a read, and remembers it if its stamp can be trusted.
@@ -200,7 +204,9 @@ func (m *memo) end(st *unix.Stat_t, c *call, fd int) {
 	if _, again := m.known[id]; c.err == nil && !c.stamp.racy(c.started) && (again || len(m.known) < maxMemo) && m.localLocked(id.dev, fd) {
 		m.known[id] = known{c.stamp, c.digest}
 	}
-	close(c.done)
+	if c.done != nil {
+		close(c.done)
+	}
 }
 
 // localLocked asks, once a device, whether its time stamps come from this

@@ -194,8 +194,8 @@ func TestDigestWaits(t *testing.T) {
 	fd, st, err := f.openFile("a")
 	must(t, err)
 	defer unix.Close(fd)
-	_, theirs, first := f.memo.begin(st)
-	if !first {
+	_, theirs, reading := f.memo.begin(st)
+	if theirs == nil || reading != nil {
 		t.Fatal("somebody reads already")
 	}
 	ctx, cancel := context.WithCancel(context.Background())

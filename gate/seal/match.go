@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,10 +43,11 @@ func Describe(sig *Signature) bundle.Signature {
 }
 
 // Matches says whether a statement that was signed is the one about this bundle.
-// Everything that a statement says follows from the bundle, so it is made
+// Everything that its predicate says follows from the bundle, so it is made
 // again and the two are compared: no fact can be forgotten. The statement may
-// be spelled in any way; a member more, another type or another fact is a fault
-// that names it, and never tells what the statement says.
+// be spelled in any way, and name any of the run's subjects; a member more,
+// another type or another fact is a fault that names it, and never tells what
+// the statement says.
 func Matches(payload []byte, s *bundle.Sealed) error {
 	signed, err := parse(payload)
 	if err != nil {
@@ -58,11 +61,34 @@ func Matches(payload []byte, s *bundle.Sealed) error {
 	if err != nil {
 		return err
 	}
-	member, differs := difference("", signed, &made.Root)
+	member, differs := difference("/predicate", &signed.Predicate, made.Root.Get("predicate"))
+	if !differs {
+		member, differs = strangeSubject(signed.Subject, s)
+	}
 	if !differs {
 		return nil
 	}
 	return refuse(fault.AttestationMismatch, s, "what was signed is not about this bundle: the statement and the bundle differ in %s", member).With("member", member)
+}
+
+// strangeSubject finds a subject that is none of this run's. Which of them a
+// statement names is its signer's choice: `cosign attest-blob` names the one file
+// that it was given, by the last part of its path. The others are bound all the
+// same, by the digest of the evidence in the predicate. But one that is not
+// known, or none at all, is a statement about something else.
+func strangeSubject(signed []Subject, s *bundle.Sealed) (pointer string, strange bool) {
+	known := append(SubjectsOf(s), Subject{Name: EvidenceName, Digest: sha256(s.Attestation.BundleDigest)})
+	for i, d := range signed {
+		if !slices.ContainsFunc(known, d.is) {
+			return "/subject/" + strconv.Itoa(i), true
+		}
+	}
+	return "/subject", len(signed) == 0
+}
+
+// is says whether two descriptors are of the same thing.
+func (d Subject) is(known Subject) bool {
+	return maps.Equal(d.Digest, known.Digest) && (d.Name == known.Name || d.Name == path.Base(known.Name))
 }
 
 // statementLimits bound what is read of a statement. A statement of ours nests
@@ -71,17 +97,20 @@ var statementLimits = strictjson.Limits{Depth: 16, Bytes: MaxStatement, Values: 
 
 // parse reads a statement with our predicate, strictly. Its errors repeat no
 // more of it than its types and names of members.
-func parse(payload []byte) (*strictjson.Value, error) {
+func parse(payload []byte) (*statement, error) {
 	doc, err := strictjson.Parse(payload, statementLimits)
 	if err != nil {
 		return nil, errors.New("it is no JSON, or too large")
 	}
 	// What it is comes first: of another kind of statement everything is unknown.
-	for name, want := range map[string]string{"_type": StatementType, "predicateType": PredicateType} {
-		if got := doc.Root.Get(name); got == nil || got.Kind != strictjson.String {
-			return nil, fmt.Errorf("it states no %s", name)
-		} else if got.Text != want {
-			return nil, fmt.Errorf("its %s is %q, and not %s", name, clip(got.Text), want)
+	for _, c := range []struct {
+		member string
+		known  []string
+	}{{"_type", []string{StatementType, statementType01}}, {"predicateType", []string{PredicateType}}} {
+		if got := doc.Root.Get(c.member); got == nil || got.Kind != strictjson.String {
+			return nil, fmt.Errorf("it states no %s", c.member)
+		} else if !slices.Contains(c.known, got.Text) {
+			return nil, fmt.Errorf("its %s is %q, and not %s", c.member, clip(got.Text), c.known[0])
 		}
 	}
 	var (
@@ -95,7 +124,7 @@ func parse(payload []byte) (*strictjson.Value, error) {
 	if len(report.Problems) > 0 {
 		return nil, fmt.Errorf("%s is not as the format has it", cmp.Or(clip(report.Problems[0].Pointer), "the statement"))
 	}
-	return &doc.Root, nil
+	return &s, nil
 }
 
 // clip bounds a text that came from outside, for a message.

@@ -30,9 +30,9 @@ type Backend interface {
 
 // Signer signs statements of one run.
 type Signer interface {
-	// Sign gives the Sigstore bundle, as JSON, around an in-toto statement. What
-	// it gives was verified.
-	Sign(ctx context.Context, statement []byte) ([]byte, error)
+	// Sign signs an in-toto statement, and gives what the signature proves: it
+	// was verified.
+	Sign(ctx context.Context, statement []byte) (*Signature, error)
 	// Claims are what the identity token says of where this runs; nil when a key signs.
 	Claims() *Claims
 }
@@ -105,6 +105,7 @@ type Signature struct {
 	Certificate *Certificate
 	Times       []Time // verified signed times, the earliest first
 	Payload     []byte // the statement that was signed
+	Bundle      []byte // all of it, as a Sigstore bundle in JSON
 }
 
 // Time is a moment that a timestamp authority or a transparency log vouches for.

@@ -12,6 +12,8 @@ import (
 const (
 	PayloadType   = "application/vnd.in-toto+json"
 	StatementType = "https://in-toto.io/Statement/v1"
+	// What `cosign attest-blob` still writes around a predicate. It says the same.
+	statementType01 = "https://in-toto.io/Statement/v0.1"
 )
 
 // MaxStatement bounds a statement. In base64, with what a signature needs

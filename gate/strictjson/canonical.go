@@ -29,8 +29,9 @@ func appendCanonical(dst []byte, v *Value) []byte {
 // writer writes the canonical form into buf, and where there is a hash moves
 // what it wrote there from time to time.
 type writer struct {
-	buf  []byte
-	hash hash.Hash
+	buf      []byte
+	hash     hash.Hash
+	declared bool // members in the order in which they come, which is not the canonical one
 }
 
 // hashEvery is how much of the form is written before it is hashed.
@@ -62,7 +63,10 @@ func (w *writer) value(v *Value) {
 		w.buf = append(w.buf, ']')
 	case Object:
 		w.buf = append(w.buf, '{')
-		order := sorted(v.Members)
+		var order []*Member
+		if !w.declared {
+			order = sorted(v.Members)
+		}
 		for i := range v.Members {
 			if i > 0 {
 				w.buf = append(w.buf, ',')

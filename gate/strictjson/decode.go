@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -25,43 +26,99 @@ type Report struct {
 	Version int
 }
 
-// Node is a value together with its pointer and the report that its problems
-// go to: what a Decoder or a validation needs to say where something is wrong.
+// Node is a value together with its place and the report that its problems go
+// to: what a Decoder or a validation needs to say where something is wrong. The
+// place is a chain of nodes, and written as a pointer only when somebody asks: a
+// contract of a hundred thousand names has as many nodes, and rarely a problem.
 type Node struct {
 	*Value
-	Pointer string
-	Report  *Report
+	Report *Report
+	above  *Node  // what it lies directly in; nil for a root
+	token  string // the member's name in an object
+	index  int    // or its place in an array
 }
 
 // Root makes the node of a whole document.
 func (r *Report) Root(v *Value) Node { return Node{Value: v, Report: r} }
 
+// With gives the node of another value at the same place.
+func (n Node) With(v *Value) Node {
+	n.Value = v
+	return n
+}
+
 // Problemf reports a problem at the node.
 func (n Node) Problemf(fix, format string, args ...any) {
-	n.Report.Problems = append(n.Report.Problems, Problem{Pos: n.Pos, Pointer: n.Pointer, Message: fmt.Sprintf(format, args...), Fix: fix})
+	n.problemAt(n.Pos, fix, format, args...)
+}
+
+// problemAt is Problemf at an offset near the value, such as that of its name.
+func (n Node) problemAt(pos int, fix, format string, args ...any) {
+	n.Report.Problems = append(n.Report.Problems, Problem{Pos: pos, Pointer: n.Pointer(), Message: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // Member gives the node of a member of an object; where it is missing, the
 // node of the object itself, so that a problem still has a place. It searches
-// the object: to visit all members use [Node.MemberAt].
+// the object: to visit all members use [Node.Each].
 func (n Node) Member(name string) Node {
 	if v := n.Value.Get(name); v != nil {
-		return Node{Value: v, Pointer: n.below(name), Report: n.Report}
+		return Node{Value: v, Report: n.Report, above: &n, token: name}
 	}
 	return n
 }
 
-// MemberAt gives the node of the i-th member of an object.
-func (n Node) MemberAt(i int) Node {
-	m := &n.Members[i]
-	return Node{Value: &m.Value, Pointer: n.below(m.Name), Report: n.Report}
+// Item gives the node of an element of an array; to visit all use [Node.Each].
+func (n Node) Item(i int) Node {
+	return Node{Value: &n.Items[i], Report: n.Report, above: &n, index: i}
+}
+
+// Each visits the elements of an array, or the members of an object, with
+// their places in it.
+func (n Node) Each() iter.Seq2[int, Node] {
+	return func(yield func(int, Node) bool) {
+		for i := range n.Items {
+			if !yield(i, Node{Value: &n.Items[i], Report: n.Report, above: &n, index: i}) {
+				return
+			}
+		}
+		for i := range n.Members {
+			m := &n.Members[i]
+			if !yield(i, Node{Value: &m.Value, Report: n.Report, above: &n, token: m.Name}) {
+				return
+			}
+		}
+	}
+}
+
+// At gives the node at a pointer below this one, as far as it leads.
+func (n Node) At(p Pointer) Node {
+	for _, token := range p {
+		next := n
+		switch n.Kind {
+		case Object:
+			next = n.Member(token)
+		case Array:
+			if i, ok := index(token); ok && i < len(n.Items) {
+				next = n.Item(i)
+			}
+		}
+		if next.Value == n.Value {
+			return n
+		}
+		n = next
+	}
+	return n
 }
 
 // Sound says whether nothing was found wrong with the node, or with anything
 // below it, so far: what was decoded from it can be relied on.
 func (n Node) Sound() bool {
+	if len(n.Report.Problems) == 0 {
+		return true
+	}
+	place := n.Pointer()
 	return !slices.ContainsFunc(n.Report.Problems, func(p Problem) bool {
-		rest, at := strings.CutPrefix(p.Pointer, n.Pointer)
+		rest, at := strings.CutPrefix(p.Pointer, place)
 		return at && (rest == "" || rest[0] == '/')
 	})
 }
@@ -71,26 +128,33 @@ func (n Node) HasSound(name string) bool {
 	return n.Value.Get(name) != nil && n.Member(name).Sound()
 }
 
-// Item gives the node of an element of an array.
-func (n Node) Item(i int) Node {
-	return Node{Value: &n.Items[i], Pointer: n.below(strconv.Itoa(i)), Report: n.Report}
-}
-
-// maxPointer is how long a node's pointer grows. Every node carries one, so
-// without a bound a single long name would be copied for each of the values
-// below it. The line and column of a problem stay exact.
+// maxPointer is how long a node's pointer grows: a document may have a problem
+// at each of its values, below a single long name. The line and column of a
+// problem stay exact.
 const maxPointer = 1024
 
-// below is the pointer of something directly below the node.
-func (n Node) below(token string) string {
-	const more = "/…"
-	switch {
-	case len(n.Pointer)+len(token) < maxPointer:
-		return n.Pointer + "/" + escapeToken(token)
-	case strings.HasSuffix(n.Pointer, more):
-		return n.Pointer
+// Pointer is the node's place in the document (RFC 6901). What would make it
+// longer than maxPointer is left out.
+func (n Node) Pointer() string {
+	var tokens []string
+	for at := &n; at.above != nil; at = at.above {
+		token := at.token
+		if at.above.Kind == Array {
+			token = strconv.Itoa(at.index)
+		}
+		tokens = append(tokens, token)
 	}
-	return n.Pointer + more
+	const more = "/…"
+	out := ""
+	for _, token := range slices.Backward(tokens) {
+		switch {
+		case len(out)+len(token) < maxPointer:
+			out += "/" + escapeToken(token)
+		case !strings.HasSuffix(out, more):
+			out += more
+		}
+	}
+	return out
 }
 
 // Is reports a problem unless the value is of the kind.
@@ -122,16 +186,17 @@ func Decode(n Node, what string, into any) {
 		return
 	}
 	fields := FieldsOf(v.Type())
-	for _, m := range n.Members {
+	for at, member := range n.Each() {
+		m := &n.Members[at]
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == m.Name })
-		at := Node{Value: &Value{Pos: m.Pos}, Pointer: n.below(m.Name), Report: n.Report}
 		if i < 0 {
-			at.Problemf(nearest(m.Name, fields), "%s has no member %s", what, clip(m.Name))
+			member.problemAt(m.Pos, nearest(m.Name, fields), "%s has no member %s", what, clip(m.Name))
 		} else if n.Report.Version < fields[i].Since {
-			at.Problemf(fmt.Sprintf(`Set "schema_version": %d, or remove it.`, fields[i].Since), "%s: %s belongs to schema_version %d", what, clip(m.Name), fields[i].Since)
+			member.problemAt(m.Pos, fmt.Sprintf(`Set "schema_version": %d, or remove it.`, fields[i].Since), "%s: %s belongs to schema_version %d", what, clip(m.Name), fields[i].Since)
 		}
 	}
-	for _, f := range fields {
+	for i := range fields {
+		f := &fields[i]
 		member := n.Value.Get(f.Name)
 		if member == nil {
 			if f.Need {
@@ -143,7 +208,7 @@ func Decode(n Node, what string, into any) {
 			}
 			continue
 		}
-		at := Node{Value: member, Pointer: n.below(f.Name), Report: n.Report}
+		at := Node{Value: member, Report: n.Report, above: &n, token: f.Name}
 		decodeInto(at, label{field: f.Name}, f.Enum, v.FieldByIndex(f.index))
 	}
 }
@@ -253,8 +318,8 @@ func decodeInto(n Node, l label, enum []string, v reflect.Value) {
 	case reflect.Slice:
 		if n.is(Array, l) {
 			v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
-			for i := range n.Items {
-				decodeInto(n.Item(i), label{field: l.field, element: true}, enum, v.Index(i))
+			for i, item := range n.Each() {
+				decodeInto(item, label{field: l.field, element: true}, enum, v.Index(i))
 			}
 		}
 	case reflect.Map:
@@ -271,10 +336,10 @@ func decodeInto(n Node, l label, enum []string, v reflect.Value) {
 func decodeMap(n Node, l label, v reflect.Value) {
 	t := v.Type()
 	v.Set(reflect.MakeMapWithSize(t, len(n.Members)))
-	for i := range n.Members {
+	for i, at := range n.Each() {
 		name := n.Members[i].Name
 		item := reflect.New(t.Elem()).Elem()
-		decodeInto(n.MemberAt(i), label{field: l.field, member: name}, nil, item)
+		decodeInto(at, label{field: l.field, member: name}, nil, item)
 		v.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), item)
 	}
 }

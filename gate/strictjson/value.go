@@ -1,7 +1,5 @@
 package strictjson
 
-import "encoding/json"
-
 // Kind is the JSON type of a value.
 type Kind uint8
 
@@ -87,6 +85,9 @@ func Arr(items ...Value) Value { return Value{Kind: Array, Items: items, Pos: -1
 // Obj makes an object.
 func Obj(members ...Member) Value { return Value{Kind: Object, Members: members, Pos: -1} }
 
+// String is the canonical form.
+func (v Value) String() string { return string(Canonical(&v)) }
+
 // MarshalJSON writes the canonical form, so a Value can be a member of what
 // encoding/json encodes.
 func (v Value) MarshalJSON() ([]byte, error) { return Canonical(&v), nil }
@@ -99,34 +100,4 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	}
 	*v = doc.Root
 	return nil
-}
-
-// FromGo gives the Value of anything that encoding/json can write.
-func FromGo(x any) (Value, error) {
-	switch v := x.(type) {
-	case Value:
-		return v, nil
-	case *Value:
-		if v != nil {
-			return *v, nil
-		}
-	}
-	data, err := json.Marshal(x)
-	if err != nil {
-		return Value{}, err
-	}
-	doc, err := Parse(data, DocumentLimits)
-	if err != nil {
-		return Value{}, err
-	}
-	return doc.Root, nil
-}
-
-// Marshal writes anything that encoding/json can write in canonical form.
-func Marshal(x any) ([]byte, error) {
-	v, err := FromGo(x)
-	if err != nil {
-		return nil, err
-	}
-	return Canonical(&v), nil
 }

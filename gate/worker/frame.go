@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
 // A frame is a big-endian length of four bytes and that many bytes of JSON.
@@ -54,15 +54,18 @@ func readFrame(r io.Reader, limit int) ([]byte, error) {
 
 // appendFrame adds the frame of a message to buf.
 func appendFrame(buf []byte, message any) ([]byte, error) {
-	body, err := json.Marshal(message)
+	start := len(buf)
+	buf = append(buf, make([]byte, frameHeader)...)
+	buf, err := strictjson.Append(buf, message)
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > maxFrame {
-		return nil, fmt.Errorf("%w: a message of %d bytes; %d are allowed", errFrame, len(body), maxFrame)
+	size := len(buf) - start - frameHeader
+	if size > maxFrame {
+		return nil, fmt.Errorf("%w: a message of %d bytes; %d are allowed", errFrame, size, maxFrame)
 	}
-	buf = binary.BigEndian.AppendUint32(buf, uint32(len(body)))
-	return append(buf, body...), nil
+	binary.BigEndian.PutUint32(buf[start:], uint32(size))
+	return buf, nil
 }
 
 // tally counts and digests the frames of a stream; both ends keep one, and
@@ -170,10 +173,26 @@ func (r *replyReader) next() (record.Reply, error) {
 	return reply, nil
 }
 
+// frameLimits is what a message may hold: whatever a judged document may, a few
+// levels down. maxFrame bounds its size.
+var frameLimits = strictjson.Limits{Depth: strictjson.DocumentLimits.Depth + 16, Bytes: maxFrame, Values: strictjson.DocumentLimits.Values}
+
+// decodeFrame reads a message into a struct of package record.
+func decodeFrame(frame []byte, into any) error {
+	doc, err := strictjson.Parse(frame, frameLimits)
+	if err == nil {
+		err = strictjson.AssignNil(&doc.Root, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errFrame, err)
+	}
+	return nil
+}
+
 func decodeReply(frame []byte) (record.Reply, error) {
 	var reply record.Reply
-	if err := json.Unmarshal(frame, &reply); err != nil {
-		return reply, fmt.Errorf("%w: %w", errFrame, err)
+	if err := decodeFrame(frame, &reply); err != nil {
+		return reply, err
 	}
 	set := 0
 	for _, there := range []bool{reply.Hello != nil, reply.Result != nil, reply.Content != nil, reply.Done != nil} {
@@ -184,13 +203,23 @@ func decodeReply(frame []byte) (record.Reply, error) {
 	if set != 1 {
 		return reply, fmt.Errorf("%w: a reply says exactly one thing, this one %d", errFrame, set)
 	}
+	if a := reply.Result; a != nil && len(a.Blobs) > 0 {
+		// Every text of a parsed message is a part of it: a result that is kept
+		// would keep the blobs, in base64, beside it.
+		text, err := strictjson.Append(nil, &a.Result)
+		if err == nil {
+			a.Result = record.Result{}
+			err = decodeFrame(text, &a.Result)
+		}
+		return reply, err
+	}
 	return reply, nil
 }
 
 func decodeOrder(frame []byte) (record.Order, error) {
 	var order record.Order
-	if err := json.Unmarshal(frame, &order); err != nil {
-		return order, fmt.Errorf("%w: %w", errFrame, err)
+	if err := decodeFrame(frame, &order); err != nil {
+		return order, err
 	}
 	set := 0
 	for _, there := range []bool{order.Run != nil, order.Content != nil, order.Finish, order.Start != nil} {

@@ -12,6 +12,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/plan"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
 // The test program is its own worker, and its own attacker: as a judged
@@ -206,8 +207,8 @@ func own(t testing.TB, path string) {
 func observed(t testing.TB, a record.Answer) seen {
 	t.Helper()
 	var s seen
-	if err := json.Unmarshal(a.Result.Observed, &s); err != nil {
-		t.Fatalf("%s: %v: %s", a.Result.CheckID, err, a.Result.Observed)
+	if err := json.Unmarshal(strictjson.Canonical(&a.Result.Observed), &s); err != nil {
+		t.Fatalf("%s: %v: %s", a.Result.CheckID, err, strictjson.Canonical(&a.Result.Observed))
 	}
 	return s
 }

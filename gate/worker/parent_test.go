@@ -14,6 +14,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 )
 
 func TestAnswersComeInTheOrderOfTheContract(t *testing.T) {
@@ -186,7 +187,7 @@ func TestEnvironmentIsAnAllowlist(t *testing.T) {
 	t.Setenv("PATH", strings.Join([]string{"", ".", "bin", filepath.Join(ws, "bin"), "/usr/bin", "/bin"}, ":"))
 	r := mustRun(t, jobOf(t, ws, does("reading", "env"), cmd("command", "env")))
 	var reading []string
-	if err := json.Unmarshal(r.Answers[0].Result.Observed, &reading); err != nil {
+	if err := json.Unmarshal(strictjson.Canonical(&r.Answers[0].Result.Observed), &reading); err != nil {
 		t.Fatal(err)
 	}
 	command := strings.Fields(observed(t, r.Answers[1]).Stdout)

@@ -98,7 +98,8 @@ func TestDifferences(t *testing.T) {
 		{`{"a/b":{"~":true}}`, `{"a/b":{"~":1}}`, []string{"/a~1b/~0 true 1"}, false},
 		{`"a"`, `["a"]`, []string{` "a" ["a"]`}, false},
 	} {
-		ds, more := differences(parse([]byte(c.expected)), parse([]byte(c.observed)), 3)
+		expected, seen := value(c.expected), value(c.observed)
+		ds, more := differences(&expected, &seen, 3)
 		var got []string
 		for _, d := range ds {
 			side := func(v *strictjson.Value) string {
@@ -119,7 +120,8 @@ func TestDiffShowsWhereLongTextsDiffer(t *testing.T) {
 	same := strings.Repeat("the same ", 60)
 	for _, width := range []int{0, 60} {
 		p := page{Style: Style{Unicode: true, Width: width}}
-		p.diff("  ", []byte(`"`+same+`left"`), []byte(`"`+same+`right"`))
+		left, right := strictjson.Str(same+"left"), strictjson.Str(same+"right")
+		p.diff("  ", &left, &right)
 		if got := p.b.String(); !strings.Contains(got, "left") || !strings.Contains(got, "right") {
 			t.Errorf("width %d: the difference was clipped away:\n%s", width, got)
 		}
@@ -128,7 +130,8 @@ func TestDiffShowsWhereLongTextsDiffer(t *testing.T) {
 
 func TestDiffShowsTheEndOfLongOutput(t *testing.T) {
 	p := page{Style: Style{Unicode: true}}
-	p.diff("", []byte(`{"exit_code":0}`), []byte(`{"exit_code":2,"stderr":"`+strings.Repeat(`line\n`, 99)+`panic: gone\n"}`))
+	expected, seen := value(`{"exit_code":0}`), value(`{"exit_code":2,"stderr":"`+strings.Repeat(`line\n`, 99)+`panic: gone\n"}`)
+	p.diff("", &expected, &seen)
 	got := p.b.String()
 	if !strings.Contains(got, "| panic: gone") || !strings.Contains(got, "the last 10 of 100 lines") || strings.Count(got, "| line") != 9 {
 		t.Errorf("got\n%s", got)
@@ -147,7 +150,8 @@ func TestDiffCompares(t *testing.T) {
 		{"nothing at all", `null`, `null`, ""},
 	} {
 		p := page{Style: Style{Unicode: true}}
-		p.diff("", []byte(c.expected), []byte(c.observed))
+		expected, seen := value(c.expected), value(c.observed)
+		p.diff("", &expected, &seen)
 		if got := p.b.String(); got != c.want {
 			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
 		}

@@ -242,7 +242,7 @@ func (p *page) column(text string, width int) string {
 func (p *page) detail(r *record.Result) {
 	const indent = "    "
 	if r.Status == record.Fail {
-		p.diff(indent, r.Expected, r.Observed)
+		p.diff(indent, &r.Expected, &r.Observed)
 	}
 	for i := range r.Findings {
 		if i == maxFindings {

@@ -2,7 +2,6 @@ package text
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 	"github.com/verdictgate/verdictgate/reporter"
 )
@@ -25,11 +25,11 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func result(id, kind string, required bool, status record.Status, summary string) record.Result {
 	return record.Result{CheckID: id, Type: kind, Required: required, Status: status, Passed: status.Passed(), Summary: summary,
-		Expected: json.RawMessage("null"), Observed: json.RawMessage("null")}
+		Expected: value("null"), Observed: value("null")}
 }
 
 func showing(r record.Result, expected, observed string) record.Result {
-	r.Expected, r.Observed = json.RawMessage(expected), json.RawMessage(observed)
+	r.Expected, r.Observed = value(expected), value(observed)
 	return r
 }
 
@@ -152,11 +152,9 @@ func TestReportIsBounded(t *testing.T) {
 
 // hostile fills every text of a run that the world can write.
 func hostile(s string) reporter.View {
-	raw, err := json.Marshal(map[string]string{"exit_code": s, "stdout": s + "\n" + s, s: s})
-	if err != nil {
-		raw = []byte("null")
-	}
-	r := record.Result{CheckID: s, Type: s, Required: true, Status: record.Fail, Summary: s, Expected: json.RawMessage(`{"exit_code":0}`), Observed: raw,
+	seen := strictjson.Obj(strictjson.Member{Name: "exit_code", Value: strictjson.Str(s)},
+		strictjson.Member{Name: "stdout", Value: strictjson.Str(s + "\n" + s)}, strictjson.Member{Name: s, Value: strictjson.Str(s)})
+	r := record.Result{CheckID: s, Type: s, Required: true, Status: record.Fail, Summary: s, Expected: value(`{"exit_code":0}`), Observed: seen,
 		Findings: []record.Finding{{Message: s, File: s, Line: 1}}, Error: &record.Problem{Code: s, Message: s, Fix: s}}
 	advisory := r
 	advisory.Required = false
@@ -222,4 +220,13 @@ func TestReportSaysThatItCouldNotBeShown(t *testing.T) {
 	if err := (Reporter{To: full{}}).Report(t.Context(), trouble()); err == nil {
 		t.Error("a report that nobody could read was written without an error")
 	}
+}
+
+// value is the JSON value of a text.
+func value(text string) strictjson.Value {
+	doc, err := strictjson.Parse([]byte(text), strictjson.DocumentLimits)
+	if err != nil {
+		panic(err)
+	}
+	return doc.Root
 }

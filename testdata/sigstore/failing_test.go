@@ -60,7 +60,7 @@ func TestFailedSigningIsAnErrorAndTheRunStaysUnsigned(t *testing.T) {
 			w.Fulcio.Fail(services.Always)
 			t.Cleanup(func() { w.Fulcio.Fail(0) })
 			return keyless(t, timestamped)
-		}, "fulcio"},
+		}, "certificate authority"},
 		"the token has expired": {func(t *testing.T) signer {
 			w.Issuer.Expire()
 			t.Cleanup(w.Issuer.Reset)

@@ -47,8 +47,8 @@ func TestRequireRefusesAnotherPolicy(t *testing.T) {
 		"too old":                    {[]string{"--max-age", "1ns"}, "verify.age_refused", "old"},
 		"a signature of nobody":      {[]string{"--assurance", "remote_attested"}, "verify.policy_unmet", "remote_attested"},
 		"an unknown assurance":       {[]string{"--assurance", "certain"}, "verify.usage", "certain"},
-		"a key and an identity":      {[]string{"--certificate-identity", "a", "--certificate-oidc-issuer", "b"}, "verify.usage", "--key"},
-		"a file that is not there":   {[]string{"--subject", filepath.Join(s.dir, "none.tar")}, "verify.subject_mismatch", "none.tar"},
+		"a key and an identity":      {[]string{"--certificate-identity", "a", "--certificate-oidc-issuer", "b"}, "verify.usage", "a key and an identity"},
+		"a file that is not there":   {[]string{"--subject", filepath.Join(s.dir, "none.tar")}, "verify.usage", "none.tar"},
 		"a key that is not there":    {[]string{"--key", filepath.Join(s.dir, "none.pub")}, "verify.trust_unavailable", "none.pub"},
 		"a private key as the trust": {[]string{"--key", by.with()}, "verify.trust_unavailable", "public key"},
 	} {
@@ -98,7 +98,7 @@ func TestRequireRefusesAnotherIdentity(t *testing.T) {
 		reason, says string
 	}{
 		"another identity":           {identity(strings.Replace(w.Issuer.SAN(), "acme", "evil", 1), w.Issuer.URL, w.TrustedRoot), "wrong_identity", "evil"},
-		"another issuer":             {identity(w.Issuer.SAN(), w.OtherIssuer.URL, w.TrustedRoot), "wrong_issuer", "issuer"},
+		"another issuer":             {identity(w.Issuer.SAN(), w.OtherIssuer.URL, w.TrustedRoot), "wrong_issuer", "vouched for"},
 		"a pattern of a part":        {pattern(`acme/judge`), "wrong_identity", "acme/judge"},
 		"a pattern with a way round": {pattern(`https://github|nothing`), "wrong_identity", ""},
 		"another trusted root":       {identity(w.Issuer.SAN(), w.Issuer.URL, strangers.TrustedRoot), "untrusted", ""},
@@ -120,7 +120,7 @@ func TestRequireRefusesAnotherIdentity(t *testing.T) {
 		// The same subject, vouched for by somebody else whom Fulcio believes as well.
 		forged := by
 		forged.env = w.OtherIssuer.Env()
-		refused(t, s.require(t, s.signed(t, forged), by), "verify.signature_invalid", "issuer")
+		refused(t, s.require(t, s.signed(t, forged), by), "verify.signature_invalid", "vouched for")
 	})
 	t.Run("old by the authority's clock", func(t *testing.T) {
 		a := s.require(t, bundle, by, "--max-age", "1ns")
@@ -207,7 +207,7 @@ func TestForgedBundlesAreRefused(t *testing.T) {
 	}{
 		"a file added": {good, func(t *testing.T, b string) { write(t, filepath.Join(b, "notes.txt"), "trust me") },
 			[]string{"verify.unknown_file"}, "notes.txt"},
-		"the signature stripped": {good, strip, []string{"verify.signature_invalid"}, "sign"},
+		"the signature stripped": {good, strip, []string{"verify.policy_unmet"}, "not signed"},
 		"the signature's file removed": {good, func(t *testing.T, b string) {
 			if err := os.Remove(filepath.Join(b, signedFile)); err != nil {
 				t.Fatal(err)
@@ -318,6 +318,6 @@ func TestRequireTakesAZip(t *testing.T) {
 	t.Run("a spoiled one", func(t *testing.T) {
 		spoiled := copied(t, bundle)
 		strip(t, spoiled)
-		refused(t, s.require(t, zipped(t, spoiled, "", nil), by), "verify.signature_invalid", "sign")
+		refused(t, s.require(t, zipped(t, spoiled, "", nil), by), "verify.policy_unmet", "not signed")
 	})
 }

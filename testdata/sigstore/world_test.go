@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,7 +209,21 @@ func (s shop) signed(t *testing.T, by signer) string {
 func (s shop) require(t *testing.T, bundle string, by signer, args ...string) answer {
 	t.Helper()
 	all := append([]string{"require", bundle, "--subject", s.subject, "--contract", s.contract}, by.trust...)
-	return gate(t, nil, append(all, args...)...)
+	return gate(t, nil, replaced(all, args)...)
+}
+
+// replaced gives arguments with flags of their own in place of the same ones
+// before: the gate takes each flag once. --subject may be repeated.
+func replaced(all, with []string) []string {
+	var out []string
+	for i := 0; i < len(all); i++ {
+		if flag := all[i]; strings.HasPrefix(flag, "--") && flag != "--subject" && slices.Contains(with, flag) {
+			i++ // and its value
+			continue
+		}
+		out = append(out, all[i])
+	}
+	return append(out, with...)
 }
 
 // signer is one way to sign and what then has to be trusted.

@@ -3,7 +3,6 @@
 package bundletest
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +57,7 @@ func Content(t testing.TB) bundle.Content {
 		check := &k.Contract.Checks[i]
 		c.Answers = append(c.Answers, record.Answer{Index: i, Result: record.Result{
 			CheckID: check.ID, Type: check.Type, Required: check.Required, Status: status, Summary: "seen", Method: "deterministic",
-			Expected: json.RawMessage(`true`), Observed: json.RawMessage(`true`), InputDigest: check.Input().String(),
+			Expected: strictjson.Boolean(true), Observed: strictjson.Boolean(true), InputDigest: check.Input().String(),
 			StartedAt: record.Time(Ended), EndedAt: record.Time(Ended), DurationSeconds: 0.25,
 		}})
 	}
@@ -70,11 +69,11 @@ func Content(t testing.TB) bundle.Content {
 // Write writes a bundle and reads it back.
 func Write(t testing.TB, c bundle.Content) *bundle.Sealed {
 	t.Helper()
-	dir, err := bundle.Write(t.TempDir(), c)
+	written, err := bundle.Write(t.TempDir(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bundle.Read(dir)
+	s, err := bundle.Read(written.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

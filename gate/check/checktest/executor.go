@@ -2,7 +2,6 @@ package checktest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,7 +75,7 @@ func (w *world) evaluateInWorker(typ check.Type, c *testCase) (seen, error) {
 // outcomeOf is the outcome that an answer was made of.
 func outcomeOf(a *record.Answer) check.Outcome {
 	r := &a.Result
-	o := check.Outcome{Status: r.Status, Summary: r.Summary, Expected: json.RawMessage(r.Expected), Observed: json.RawMessage(r.Observed),
+	o := check.Outcome{Status: r.Status, Summary: r.Summary, Expected: r.Expected, Observed: r.Observed,
 		Findings: r.Findings, Tool: r.Tool, Problem: r.Error, Limitations: a.Limitations}
 	for _, b := range a.Blobs {
 		o.Blobs = append(o.Blobs, check.Blob{Role: b.Role, Data: b.Data, Note: b.Note})

@@ -92,7 +92,7 @@ func signWith(t *testing.T, how seal.Signing, payload []byte) []byte {
 	if s.Claims() != nil {
 		t.Error("a key has claims")
 	}
-	signed, err := s.Sign(context.Background(), payload)
+	signed, err := bundleOf(s, context.Background(), payload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestAlgorithmsOfOtherClients(t *testing.T) {
 				return c.key.Sign(rand.Reader, digest(c.hash, data), c.prehash)
 			}
 			s := &signer{backend: New().(*backend), services: &services{}, key: k}
-			signed, err := s.Sign(context.Background(), statement("a"))
+			signed, err := bundleOf(s, context.Background(), statement("a"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func TestKeyless(t *testing.T) {
 		t.Errorf("claims %+v", got)
 	}
 	for _, text := range []string{"one", "two", "three"} {
-		signed, err := s.Sign(ctx, statement(text))
+		signed, err := bundleOf(s, ctx, statement(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,7 +152,7 @@ func TestRekorV1(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			signed, err := s.Sign(ctx, statement("a"))
+			signed, err := bundleOf(s, ctx, statement("a"))
 			if err != nil {
 				t.Fatal(err)
 			}

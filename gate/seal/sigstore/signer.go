@@ -99,7 +99,7 @@ func (s *signer) Claims() *seal.Claims {
 }
 
 // Sign implements seal.Signer.
-func (s *signer) Sign(ctx context.Context, statement []byte) ([]byte, error) {
+func (s *signer) Sign(ctx context.Context, statement []byte) (*seal.Signature, error) {
 	if len(statement) > maxStatement {
 		return nil, unavailable(StepSigning, "Sign a smaller statement.", "the statement has %d bytes; at most %d are signed", len(statement), maxStatement)
 	}
@@ -119,10 +119,7 @@ func (s *signer) Sign(ctx context.Context, statement []byte) ([]byte, error) {
 	if err != nil {
 		return nil, unavailable(StepSigning, "", "the bundle cannot be written: %v", err)
 	}
-	if err := s.confirm(text, statement); err != nil {
-		return nil, err
-	}
-	return text, nil
+	return s.confirm(text, statement)
 }
 
 // refresh gets a new identity token when the last one is over: a run can take
@@ -223,9 +220,9 @@ func encode(made *protobundle.Bundle) ([]byte, error) {
 }
 
 // confirm verifies what was signed before anybody is told that it was.
-func (s *signer) confirm(text, statement []byte) error {
-	wrong := func(format string, args ...any) error {
-		return unavailable(StepVerification, "If the services are your own, see that --trusted-root belongs to them; else report it.", "what was signed does not verify: "+format, args...)
+func (s *signer) confirm(text, statement []byte) (*seal.Signature, error) {
+	wrong := func(format string, args ...any) (*seal.Signature, error) {
+		return nil, unavailable(StepVerification, "If the services are your own, see that --trusted-root belongs to them; else report it.", "what was signed does not verify: "+format, args...)
 	}
 	entity, err := parse(text)
 	if err != nil {
@@ -250,5 +247,5 @@ func (s *signer) confirm(text, statement []byte) error {
 	if proved.KeyPEM != s.key.pem {
 		return wrong("it was signed by another key")
 	}
-	return nil
+	return proved, nil
 }

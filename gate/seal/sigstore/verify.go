@@ -36,6 +36,7 @@ const (
 
 // entity is a Sigstore bundle that was read and not verified.
 type entity struct {
+	text        []byte
 	bundle      *bundle.Bundle
 	envelope    *protodsse.Envelope
 	certificate *x509.Certificate // nil when a key signed
@@ -125,7 +126,7 @@ func parse(text []byte) (*entity, error) {
 	if len(text) > maxBundle {
 		return nil, invalid(Malformed, "the Sigstore bundle has %d bytes; at most %d are read", len(text), maxBundle)
 	}
-	e := &entity{bundle: &bundle.Bundle{}}
+	e := &entity{text: text, bundle: &bundle.Bundle{}}
 	if err := e.bundle.UnmarshalJSON(text); err != nil {
 		return nil, invalid(Malformed, "it is no Sigstore bundle that can be read: %v", err)
 	}
@@ -313,7 +314,7 @@ const typeLog = "Tlog"
 
 // signature says what was proved.
 func (e *entity) signature(m material, times []verify.TimestampVerificationResult, summary *certificate.Summary) (*seal.Signature, error) {
-	out := &seal.Signature{Mode: seal.ModeKey, Payload: e.envelope.Payload, Value: base64.StdEncoding.EncodeToString(e.envelope.Signatures[0].Sig)}
+	out := &seal.Signature{Mode: seal.ModeKey, Bundle: e.text, Payload: e.envelope.Payload, Value: base64.StdEncoding.EncodeToString(e.envelope.Signatures[0].Sig)}
 	for _, t := range times {
 		source := fromAuthority
 		if t.Type == typeLog {

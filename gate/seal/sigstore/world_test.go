@@ -429,3 +429,12 @@ func refused(t *testing.T, err error, code fault.Code, detail string, words ...s
 		}
 	}
 }
+
+// bundleOf signs a statement and gives the Sigstore bundle.
+func bundleOf(s seal.Signer, ctx context.Context, statement []byte) ([]byte, error) {
+	signed, err := s.Sign(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	return signed.Bundle, nil
+}
