@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"killwork":  killWorkers,
 			"withhold":  withhold,
 			"token":     putToken,
+			"keypair":   makeKeyPair,
 		},
 	})
 }
