@@ -49,6 +49,12 @@ type Request struct {
 // comes before anything was written or started.
 func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	started := time.Now()
+	if r.Signing.Mode != "" && r.Signing.Mode != seal.ModeNone {
+		// Before the contract is read: a pipe can be read once.
+		if _, err := g.backend(); err != nil {
+			return nil, err
+		}
+	}
 	roots, err := resolveRoots(r.Dir, r.Roots)
 	if err != nil {
 		return nil, err

@@ -163,7 +163,8 @@ func TestHouseOnlyOneRoomKnowsSigstore(t *testing.T) {
 			if !slices.ContainsFunc(sealing, func(prefix string) bool { return strings.HasPrefix(imported, prefix) }) {
 				continue
 			}
-			if !f.in("gate/seal/sigstore") {
+			// A test may make a key as cosign makes it.
+			if !f.in("gate/seal/sigstore") && !(f.test && f.in("cmd/gate")) {
 				t.Errorf("%s imports %s", f.at(spec), imported)
 			}
 			known = true
