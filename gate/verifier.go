@@ -23,6 +23,9 @@ func (g Gate) verifier(dataDir string) (bundle.Verifier, error) {
 	return bundle.Verifier{Name: "verdictgate", Version: g.Version, Digest: d.String(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}, nil
 }
 
+// Verifier says what would judge, as [Gate.Run] writes it into evidence.
+func (g Gate) Verifier() (bundle.Verifier, error) { return g.verifier("") }
+
 // digest is the SHA-256 of the program that the user installed: this one, or
 // the lean one that carries it. Reading it takes longer than the rest of a
 // small run, so the digest is kept in the data folder under the file's
@@ -42,12 +45,15 @@ func (g Gate) digest(dataDir string) (strictjson.Digest, error) {
 		return strictjson.Digest{}, err
 	}
 	key := identity(info)
-	kept := filepath.Join(dataDir, "cache", "verifier.json")
+	kept := ""
+	if dataDir != "" {
+		kept = filepath.Join(dataDir, "cache", "verifier.json")
+	}
 	var known struct {
 		Key    string            `json:"key"`
 		Digest strictjson.Digest `json:"digest"`
 	}
-	if data, err := ownFile(kept); err == nil && json.Unmarshal(data, &known) == nil && known.Key == key {
+	if data, err := ownFile(kept); kept != "" && err == nil && json.Unmarshal(data, &known) == nil && known.Key == key {
 		return known.Digest, nil
 	}
 	h := sha256.New()
@@ -56,7 +62,7 @@ func (g Gate) digest(dataDir string) (strictjson.Digest, error) {
 	}
 	known.Key = key
 	h.Sum(known.Digest[:0])
-	if data, err := json.Marshal(known); err == nil {
+	if data, err := json.Marshal(known); kept != "" && err == nil {
 		bundle.Keep(kept, data) // a cache: losing it costs time only
 	}
 	return known.Digest, nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/verdictgate/verdictgate/gate/sqlread"
 )
 
 // version and commit are set by make build: -ldflags "-X main.version=1.2.3". A
@@ -15,17 +17,20 @@ var (
 	commit  string
 )
 
-// identity is what this program says of itself.
+// identity is what this program says of itself. Its digest is what evidence
+// names the verifier by: the libraries that it judges with are part of it.
 type identity struct {
 	Version  string `json:"version"`
+	Digest   string `json:"digest"`
 	Commit   string `json:"commit"`
 	Modified bool   `json:"modified"` // the sources differed from the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	SQLite   string `json:"sqlite"`
 }
 
 func identify() identity {
-	id := identity{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	id := identity{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SQLite: sqlread.Version()}
 	if id.Commit != "" {
 		id.Modified = strings.HasSuffix(version, "-dirty") // as git describe says it
 		return id
@@ -50,6 +55,11 @@ func (c *cli) versionCommand() *cobra.Command {
 		Args:  arguments(),
 		RunE: func(*cobra.Command, []string) error {
 			id := identify()
+			verifier, err := c.gate.Verifier()
+			if err != nil {
+				return err
+			}
+			id.Digest = verifier.Digest
 			if c.format == formatJSON {
 				return c.document(id)
 			}
@@ -59,7 +69,7 @@ func (c *cli) versionCommand() *cobra.Command {
 			} else if id.Modified {
 				commit += " (modified)"
 			}
-			return c.say(c.out, "gate %s\n  commit    %s\n  go        %s\n  platform  %s\n", id.Version, commit, id.Go, id.Platform)
+			return c.say(c.out, "gate %s\n  digest    %s\n  commit    %s\n  go        %s\n  platform  %s\n  sqlite    %s\n", id.Version, id.Digest, commit, id.Go, id.Platform, id.SQLite)
 		},
 	}
 }

@@ -172,3 +172,9 @@ func plural(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Version is that of the SQLite library that is linked in.
+func Version() string {
+	version, _, _ := sqlite3.Version()
+	return version
+}
