@@ -16,6 +16,9 @@ LDFLAGS := -s -w -buildid= -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # tags, a shallow one and an archive would each have differently.
 GOBUILD := go build -trimpath -buildvcs=false -mod=readonly -ldflags '$(LDFLAGS)'
 
+# What is linked in beside the default: make build TAGS=kms takes keys of a KMS.
+TAGS ?=
+
 # The linters are pinned here and nowhere else, so that a new release of one cannot
 # turn an unchanged tree red. They are no dependencies of the product.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -36,6 +39,7 @@ test: test-packages test-signing ## run every test; installs what they need
 
 test-packages: needs ## the tests of the module's packages
 	go test ./...
+	go test -tags kms ./gate/seal/sigstore
 
 # A module of its own: what it needs of Sigstore's servers is nothing that the gate needs.
 test-signing: needs build ## signatures, against real Sigstore services and the cosign CLI
@@ -45,8 +49,8 @@ test-signing: needs build ## signatures, against real Sigstore services and the 
 # Twice: the full program is carried inside the lean one, which starts faster
 # (see package carry). A plain `go build` gives the full program alone.
 build: ## build bin/gate
-	$(GOBUILD) -o cmd/gate/full/gate ./cmd/gate
-	$(GOBUILD) -tags lean -o bin/gate ./cmd/gate
+	$(GOBUILD) -tags '$(TAGS)' -o cmd/gate/full/gate ./cmd/gate
+	$(GOBUILD) -tags 'lean $(TAGS)' -o bin/gate ./cmd/gate
 
 reproducible: needs ## build HEAD twice, in different places: the same bytes; PROGRAM=bin/gate compares that too
 	@scripts/reproducible $(PROGRAM)
