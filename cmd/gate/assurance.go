@@ -98,9 +98,9 @@ func standings(isolation error) []standing {
 		isolated,
 		{contract.ExternalReadOnly, false, foreign, "A contract that requires it is refused.", "Anything: no run here gives it."},
 		{contract.HumanAttested, false, foreign, "A contract that requires it is refused.", "Anything: no run here gives it."},
-		{contract.RemoteAttested, false, "Somebody else's machine judged, and a signature that was verified says which, by what and on what.",
-			"It is granted to a signature when it is verified, never to a run; this build verifies none.",
-			"That the contract asks the right questions."},
+		{contract.RemoteAttested, false, "A GitHub-hosted runner signed, in a workflow that the policy pins, for the very commit that was judged.",
+			"No run gives it to itself: gate require and gate show grant it, from the certificate of a run that was signed with --sign keyless. docs/trust.md has the set-up.",
+			"That the steps around the gate in that workflow were honest: it names a file, never a step; that the contract asks the right questions."},
 	}
 }
 
