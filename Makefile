@@ -63,6 +63,7 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	go run $(STATICCHECK) -tags lean ./cmd/gate ./checks
 	cd testdata/sigstore && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
+	go run $(ACTIONLINT) examples/reusable-workflow/*.yml
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)
 	@scripts/fuzz $(FUZZTIME)
