@@ -60,7 +60,7 @@ for the bundle that it was given: it cannot know of a later run that failed.`,
 		if err != nil {
 			return err
 		}
-		return c.decided(d)
+		return c.decided(d, p.Trust)
 	}
 	return cmd
 }
@@ -77,7 +77,7 @@ func trustFlags(cmd *cobra.Command, t *seal.Trust) {
 }
 
 // decided tells what may be relied on, and takes its exit status.
-func (c *cli) decided(d policy.Decision) error {
+func (c *cli) decided(d policy.Decision, trust seal.Trust) error {
 	if c.status = statusFailed; d.Verdict == verdict.Verified && d.Outcome == verdict.Pass {
 		c.status = statusOK
 	}
@@ -97,15 +97,14 @@ func (c *cli) decided(d policy.Decision) error {
 		row("source", *d.Source)
 	}
 	signer := d.Signer
-	if strings.HasPrefix(signer, "-----BEGIN") {
-		signer = "the holder of the key that the policy names"
+	if trust.Key != "" {
+		signer = "the key of " + trust.Key
 	}
 	row("signed by", signer)
-	when := "when, nothing vouches for; it says " + d.EndedAt
+	row("judged", d.EndedAt+", by the clock of the machine that judged")
 	if d.SignedAt != nil {
-		when = *d.SignedAt
+		row("signed at", *d.SignedAt+", as a timestamp authority or a log vouches for")
 	}
-	row("signed", when)
 	row("assurance", string(cmp.Or(d.Assurance, contract.VisualAdvisory)))
 	row("run", d.RunID)
 	b.WriteString("\n")
