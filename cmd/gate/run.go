@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string, env func(string) string, s streams)
 	root.SetArgs(args)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	err := root.ExecuteContext(ctx)
+	err := ended(ctx, patience, func() error { return root.ExecuteContext(ctx) })
 	if errors.Is(err, fault.ErrElsewhere) {
 		// Nothing has been written yet; the other program begins anew.
 		err = fault.New(fault.BackendFailed, "Use a program made by a plain go build.", "%v", carry.Exec(carried, args))
@@ -64,13 +65,39 @@ func run(ctx context.Context, args []string, env func(string) string, s streams)
 	if err == nil {
 		return c.status
 	}
-	if ctx.Err() != nil {
+	// What was kept of a run that could not be signed is not nothing.
+	if ctx.Err() != nil && fault.As(err).Code != fault.SigningUnavailable {
 		err = fault.New(fault.BackendFailed, "Run it again; nothing was written.", "interrupted before there was an answer").Because(err)
 	}
 	if c.format != formatJSON {
 		c.format = formatOf(args) // the flags may not have been read to their end
 	}
 	return c.refuse(err)
+}
+
+// patience is how long a command that was told to end may take: longer than the
+// end of a tree of processes that does not want to.
+const patience = 30 * time.Second
+
+// ended waits for the end of a command. One that was told to end, and waits for
+// something that nobody can take it from (a file of the kernel's that blocks), is
+// left behind with the process: what it started ends with it.
+func ended(ctx context.Context, patience time.Duration, command func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- command() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return context.Cause(ctx)
+	}
 }
 
 // The values of --format.

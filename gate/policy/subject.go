@@ -30,7 +30,7 @@ type Subject struct {
 func HashSubjects(ctx context.Context, names []string) ([]Subject, error) {
 	var out []Subject
 	for _, name := range names {
-		d, err := hashFile(ctx, name)
+		d, err := patiently(ctx, func() (strictjson.Digest, error) { return hashFile(ctx, name) })
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -44,6 +44,26 @@ func HashSubjects(ctx context.Context, names []string) ([]Subject, error) {
 		out = append(out, Subject{name, d})
 	}
 	return out, nil
+}
+
+// patiently ends with its context even where a read does not: there are regular
+// files that block, such as the kernel's.
+func patiently(ctx context.Context, hash func() (strictjson.Digest, error)) (strictjson.Digest, error) {
+	type result struct {
+		digest strictjson.Digest
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		d, err := hash()
+		done <- result{d, err}
+	}()
+	select {
+	case r := <-done:
+		return r.digest, r.err
+	case <-ctx.Done():
+		return strictjson.Digest{}, ctx.Err()
+	}
 }
 
 func hashFile(ctx context.Context, name string) (d strictjson.Digest, err error) {
