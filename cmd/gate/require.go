@@ -45,6 +45,7 @@ for the bundle that it was given: it cannot know of a later run that failed.`,
 	trustFlags(cmd, &p.Trust)
 	f.StringVar(&p.Workflow.URI, "build-signer-uri", "", "workflow file `URI` that must have judged, as the certificate has it")
 	f.StringVar(&p.Workflow.Digest, "build-signer-digest", "", "`COMMIT` of that workflow file")
+	f.StringVar(&p.Repository, "source-repository", "", "repository `URI` that the workflow must have run in, as the certificate has it")
 	f.StringVar(&p.Source, "source-revision", "", "`COMMIT` that must have been judged")
 	f.StringVar(&r.VerifierDigest, "verifier-digest", "", "`DIGEST` of the gate that must have judged")
 	f.StringVar(&assurance, "assurance", "", "least `LEVEL` of assurance (default: what the contract requires)")

@@ -49,6 +49,7 @@ func Check(s *bundle.Sealed, sig *seal.Signature, p Policy) (Decision, error) {
 		func() error { return identities(s, &p) },
 		func() error { return source(s, p.Source) },
 		func() error { return workflow(sig, p.Workflow) },
+		func() error { return repository(sig, p.Repository) },
 		func() error { return age(s, sig, &p) },
 	} {
 		if err := check(); err != nil {
@@ -167,6 +168,18 @@ func workflow(sig *seal.Signature, pin Workflow) error {
 		return unmet("commit of the workflow", digest, pin.Digest)
 	}
 	return nil
+}
+
+// repository compares where the workflow ran with the policy's repository.
+func repository(sig *seal.Signature, wanted string) error {
+	ran := ""
+	if sig.Certificate != nil {
+		ran = sig.Certificate.SourceRepositoryURI
+	}
+	if wanted == "" || ran == wanted {
+		return nil
+	}
+	return fault.New(fault.PolicyUnmet, "", "the repository that the run was signed in is %s, and the policy wants %q", orNone(ran), wanted).With("requirement", "repository")
 }
 
 // age compares the moments with the policy's. Signed times are vouched for by

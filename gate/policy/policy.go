@@ -41,6 +41,10 @@ type Policy struct {
 	Verifier *strictjson.Digest // the program that must have judged; nil for any
 	Source   string             // the commit that must have been judged; "" for any
 	Workflow Workflow           // the workflow that must have judged
+	// Repository is where the workflow must have run, as the certificate's
+	// SourceRepositoryURI has it; "" for any. A reusable workflow can be called by
+	// anybody, and its own address says nothing of the caller.
+	Repository string
 
 	Assurance contract.Assurance // at the least; "" for what the contract requires
 	MaxAge    time.Duration      // 0 for any

@@ -106,6 +106,7 @@ func TestTaken(t *testing.T) {
 	s := keyless(t)
 	s.policy.MaxAge, s.policy.Assurance, s.policy.Source = 2*time.Hour, contract.RemoteAttested, bundletest.Revision
 	s.policy.Workflow = policy.Workflow{URI: workflow, Digest: workflowCommit}
+	s.policy.Repository = s.sig.Certificate.SourceRepositoryURI
 	verifier := strictjson.Sum([]byte("gate"))
 	s.policy.Verifier = &verifier
 	if d, err = s.check(); err != nil {
@@ -302,6 +303,8 @@ func TestNotGoodEnough(t *testing.T) {
 			k := bundletest.Contract(t, `"contract_id":"c","required_assurance":"remote_attested",`)
 			s.content.Contract, s.policy.Contract = k, k.Digest()
 		}, fault.PolicyUnmet, "only a certificate", "missing=certificate"},
+		{"another repository", keyless, func(s *scene) { s.policy.Repository = "https://github.com/o/other" }, fault.PolicyUnmet, "https://github.com/o/other", "requirement=repository"},
+		{"a key, where a repository is wanted", keyed, func(s *scene) { s.policy.Repository = "https://github.com/o/app" }, fault.PolicyUnmet, "not named", "requirement=repository"},
 		{"another workflow than is pinned", keyless, func(s *scene) { s.policy.Workflow.URI = workflow + "2" }, fault.PolicyUnmet, "the workflow that signed is", "requirement=workflow"},
 		{"another commit of the workflow", keyless, func(s *scene) {
 			s.policy.Workflow = policy.Workflow{URI: workflow, Digest: bundletest.Revision}
