@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/verdictgate/verdictgate/gate/bundle"
@@ -82,7 +83,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 			return nil, err
 		}
 	}
-	a := assembly{request: r, file: file, roots: roots, started: started, limitations: append(limits, placeLimits(r.Contract, roots[0])...)}
+	a := assembly{request: r, file: file, roots: roots, started: started, limitations: slices.Concat(limits, placeLimits(r.Contract, roots[0]), keyInReach(r.Signing, steps, roots[0]))}
 	if a.facts, err = source.Describe(ctx, roots[0], roots[1:]...); err != nil {
 		return nil, a.notBegun(ctx, err)
 	}
@@ -90,7 +91,11 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 		return nil, err
 	}
 	job.Listing = listing(a.facts, roots)
-	if a.verifier, err = g.verifier(dataDir); err != nil {
+	remembered := dataDir
+	if signer != nil {
+		remembered = "" // what is signed is looked at again
+	}
+	if a.verifier, err = g.verifier(remembered); err != nil {
 		return nil, a.notBegun(ctx, err)
 	}
 	pending, err := bundle.Begin(dataDir)

@@ -2,11 +2,17 @@ package gate
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/verdictgate/verdictgate/gate/check"
 	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/plan"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/source"
 	"github.com/verdictgate/verdictgate/gate/worker"
 )
@@ -46,6 +52,44 @@ func limitationsOf(c *contract.Contract, r worker.Report, facts source.Facts, in
 		say("checks ran in the gate's own process, not isolated from it (--in-process)")
 	}
 	return append(out, r.Limitations...)
+}
+
+// keyInReach says which files of the signing key a judged command could have
+// read: whoever wrote the command could sign whatever they like from then on.
+// Folders on the way to a file may close it off; that is not looked at, so this
+// says it rather once too often.
+func keyInReach(how seal.Signing, steps *plan.Plan, workspace string) []string {
+	starts := slices.ContainsFunc(steps.Steps, func(s plan.Step) bool { return s.Profile == check.Process })
+	if how.Mode != seal.ModeKey || !starts {
+		return nil
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	if st, ok := stat(workspace); ok && uid == 0 {
+		uid, gid = int(st.Uid), int(st.Gid) // whom commands run as
+	}
+	var out []string
+	for _, name := range []string{how.Key, how.PasswordFile} {
+		st, ok := stat(name)
+		if !ok || strings.Contains(name, "://") { // in a KMS
+			continue
+		}
+		if int(st.Uid) == uid && st.Mode&0o400 != 0 || int(st.Gid) == gid && st.Mode&0o040 != 0 || st.Mode&0o004 != 0 {
+			out = append(out, fmt.Sprintf("the judged commands ran as a user who can read %s, so whoever wrote them may hold what signs: sign with `gate sign` as another user, or keyless", check.Show(name)))
+		}
+	}
+	return out
+}
+
+func stat(name string) (syscall.Stat_t, bool) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return syscall.Stat_t{}, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return syscall.Stat_t{}, false
+	}
+	return *st, true
 }
 
 // contentLimits says what changed in the workspace while it was judged, and

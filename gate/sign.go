@@ -107,12 +107,16 @@ func (g Gate) Sign(ctx context.Context, dataDir, idOrDir string, how seal.Signin
 // puts both into the bundle. A bundle that could not be signed is kept as it
 // was, and the fault says where.
 func (g Gate) sign(ctx context.Context, signer seal.Signer, s *bundle.Sealed, replace bool) (*bundle.Sealed, error) {
+	state := "kept, unsigned"
+	if s.Sigstore != nil {
+		state = "as it was, with the signature that it has"
+	}
 	kept := func(err error) error {
 		f := fault.As(err)
 		if f.Code != fault.SigningUnavailable && f.Code != fault.BackendFailed {
 			f = fault.New(fault.SigningUnavailable, "", "%v", err).Because(err)
 		}
-		f.Message += fmt.Sprintf("; the bundle of run %s is kept, unsigned", s.Evidence.RunID)
+		f.Message += fmt.Sprintf("; the bundle of run %s is %s", s.Evidence.RunID, state)
 		return f.With("run_id", s.Evidence.RunID).With("bundle", s.Dir)
 	}
 	statement, err := seal.Statement(s)
@@ -135,15 +139,18 @@ func (g Gate) sign(ctx context.Context, signer seal.Signer, s *bundle.Sealed, re
 		}
 		reports[p.File] = signed.Bundle
 	}
-	// The reports first: whoever finds the bundle signed finds them too.
-	if err := bundle.WriteStatements(s.Dir, reports); err != nil {
-		return nil, kept(err)
-	}
 	signed, err := bundle.AddSignature(s.Dir, signature.Bundle, seal.Describe(signature), replace)
 	if err != nil {
 		return nil, kept(err)
 	}
-	return signed, seal.Attests(signature, signed)
+	if err := seal.Attests(signature, signed); err != nil {
+		return nil, err
+	}
+	state = "signed, and what it says in public formats is not beside it"
+	if err := bundle.WriteStatements(s.Dir, reports); err != nil {
+		return nil, kept(err)
+	}
+	return signed, nil
 }
 
 // Shown is a run that was read back, every binding re-checked.
@@ -231,6 +238,14 @@ func (g Gate) Require(ctx context.Context, r Requirement) (policy.Decision, erro
 		return none, err
 	}
 	p.Trust.CacheDir = trustCache(dataDir)
+	var warnings []string
+	tell := p.Trust.Warn
+	p.Trust.Warn = func(text string) {
+		warnings = append(warnings, text)
+		if tell != nil {
+			tell(text)
+		}
+	}
 	b, err := unpack.Open(ctx, r.Bundle)
 	if err != nil {
 		return none, err
@@ -246,7 +261,9 @@ func (g Gate) Require(ctx context.Context, r Requirement) (policy.Decision, erro
 			return none, err
 		}
 	}
-	return policy.Check(s, sig, p)
+	d, err := policy.Check(s, sig, p)
+	d.Limitations = append(d.Limitations, warnings...)
+	return d, err
 }
 
 // complete reads what the requirement names by files and texts.

@@ -18,18 +18,26 @@ func unavailable(what string) *fault.Error {
 	return fault.New(fault.Usage, "Leave it out, or use a build that has it.", "%s is not available in this build", what)
 }
 
-var errTwice = errors.New("given twice")
+var (
+	errTwice = errors.New("given twice")
+	errEmpty = errors.New("given without a value")
+)
 
 // once is the value of a flag that may be given once. Of two values one would
 // be ignored in silence: the folder that was judged must not depend on which.
 type once struct {
 	pflag.Value
 	given bool
+	empty bool // it may be given without a value: what it names has a refusal of its own
 }
 
 func (o *once) Set(s string) error {
 	if o.given {
 		return errTwice
+	}
+	// An unset variable in a script must not take a requirement away in silence.
+	if s == "" && !o.empty {
+		return errEmpty
 	}
 	o.given = true
 	return o.Value.Set(s)
@@ -40,7 +48,7 @@ func (o *once) Set(s string) error {
 func onlyOnce(cmd *cobra.Command) {
 	wrap := func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); !list {
-			f.Value = &once{Value: f.Value}
+			f.Value = &once{Value: f.Value, empty: f.Name == "dir"}
 		}
 	}
 	cmd.PersistentFlags().VisitAll(wrap)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/policy"
 	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/verdict"
@@ -51,6 +52,9 @@ for the bundle that it was given: it cannot know of a later run that failed.`,
 	f.StringVar(&assurance, "assurance", "", "least `LEVEL` of assurance (default: what the contract requires)")
 	f.DurationVar(&p.MaxAge, "max-age", 0, "greatest `AGE` of the evidence, such as 24h (default: any)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("max-age") && p.MaxAge <= 0 {
+			return fault.New(fault.Usage, "Pass a duration such as 24h, or leave it out.", "an age of %s is none that evidence can have", p.MaxAge)
+		}
 		r.Bundle, r.Env = args[0], c.env
 		p.Assurance = contract.Assurance(assurance)
 		p.Trust.Env, p.Trust.Warn = c.env, c.warn

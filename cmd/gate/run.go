@@ -198,6 +198,8 @@ func flagFault(cmd *cobra.Command, err error) error {
 		return fault.New(fault.Usage, strictjson.Nearest("--"+given, names), "%s has no flag --%s", cmd.CommandPath(), given).Because(err)
 	case errors.As(err, &missing):
 		return fault.New(fault.Usage, help, "--%s needs a value", missing.GetFlag().Name).Because(err)
+	case errors.Is(err, errEmpty) && errors.As(err, &invalid):
+		return fault.New(fault.Usage, "Give it a value, or leave it out.", "--%s is given without a value", invalid.GetFlag().Name).Because(err)
 	case errors.Is(err, errTwice) && errors.As(err, &invalid):
 		return fault.New(fault.Usage, "Give it once.", "--%s is given twice", invalid.GetFlag().Name).Because(err)
 	case errors.As(err, &invalid):

@@ -29,6 +29,8 @@ const (
 	// maxUnknown how many of them are given back as unknown.
 	maxEntries = 100_000
 	maxUnknown = 100
+	// maxBlob is how large a blob may be: a worker's message holds it, in base64.
+	maxBlob = 256 << 20
 	// maxStray is how many bytes of blobs are digested that the evidence does
 	// not name: a gate leaves none, so there is no reason for many.
 	maxStray = 64 << 20

@@ -126,6 +126,14 @@ func (r *reading) file(name string, most int64) ([]byte, error) {
 
 var errMissing = errors.New("is missing")
 
+// orUnreadable keeps apart what was changed and what could not be looked at.
+func orUnreadable(code fault.Code, err error) fault.Code {
+	if errors.Is(err, fs.ErrPermission) {
+		return fault.AttestationInvalid
+	}
+	return code
+}
+
 // openRegular opens a file that is one: no link, FIFO, socket or device.
 func openRegular(path string) (*os.File, int64, error) {
 	info, err := os.Lstat(path)
@@ -185,6 +193,9 @@ func (r *reading) readAttestation() error {
 		return r.refuse(fault.AttestationTampered, attestationName, "was changed after it was written: it states the digest %q and digests to %s", stated.Text, actual).
 			With("recorded_digest", stated.Text).With("actual_digest", actual)
 	}
+	if !bytes.Equal(data, strictjson.Canonical(&doc.Root)) {
+		return r.refuse(fault.AttestationTampered, attestationName, "was changed after it was written: it is not in canonical form")
+	}
 	a := &r.sealed.Attestation
 	if strictjson.Assign(&doc.Root, a) != nil {
 		return r.refuse(fault.AttestationInvalid, attestationName, "does not have the members of this version of the format")
@@ -224,7 +235,7 @@ func (r *reading) readSignature() error {
 		return r.refuse(fault.SignatureInvalid, sigstoreName, "is missing: attestation.json says that the bundle is signed, so the signature was stripped from it").With("reason", "stripped")
 	}
 	if err != nil {
-		return r.refuse(fault.SignatureInvalid, sigstoreName, "%v", err)
+		return r.refuse(orUnreadable(fault.SignatureInvalid, err), sigstoreName, "%v", err)
 	}
 	if actual := strictjson.Sum(data).String(); actual != *a.SigstoreDigest {
 		return r.refuse(fault.SignatureInvalid, sigstoreName, "is not the one that attestation.json names: it states the digest %q and it digests to %s", *a.SigstoreDigest, actual).
@@ -245,7 +256,8 @@ func (r *reading) readEvidence() error {
 	}
 	e := &r.sealed.Evidence
 	whole := strictjson.Assign(&doc.Root, e) == nil
-	actual := strictjson.DigestOf(&doc.Root).String()
+	// Of the very bytes: the same values spelled another way are not what was written.
+	actual := strictjson.Sum(data).String()
 	if stated := r.sealed.Attestation.BundleDigest; actual != stated {
 		// A whole file of another run differs in the moment it was made, and its
 		// id agrees with that moment; an edited file does not manage both.
@@ -276,7 +288,7 @@ func (e *Evidence) consistent() bool {
 func (r *reading) readContract() error {
 	data, err := r.file(contractName, maxContract)
 	if err != nil {
-		return r.refuse(fault.ContractTampered, contractName, "%v", err)
+		return r.refuse(orUnreadable(fault.ContractTampered, err), contractName, "%v", err)
 	}
 	stated := r.sealed.Evidence.ContractDigest
 	k, err := contract.Parse(contractName, data)
@@ -291,6 +303,8 @@ func (r *reading) readContract() error {
 	case own != actual:
 		return r.refuse(fault.ContractTampered, contractName, "was changed after it was frozen: it states the digest %q and digests to %s", own, actual).
 			With("recorded_digest", own).With("actual_digest", actual)
+	case !bytes.Equal(data, k.Canonical()):
+		return r.refuse(fault.ContractTampered, contractName, "was changed after it was written: it is not in canonical form")
 	case actual != stated:
 		return r.refuse(fault.AttestationMismatch, contractName, "is not the contract of this run: evidence.json names %s and it is %s", stated, actual).
 			With("recorded_digest", stated).With("actual_digest", actual)
@@ -347,7 +361,7 @@ func (r *reading) refs() (map[string]int64, error) {
 	out := map[string]int64{}
 	add := func(digest string, size int64) error {
 		d, err := strictjson.ParseDigest(digest)
-		if err != nil || d.String() != digest || size < 0 {
+		if err != nil || d.String() != digest || size < 0 || size > maxBlob {
 			return r.refuse(fault.AttestationMismatch, evidenceName, "names a blob %q that cannot be one", digest)
 		}
 		if known, ok := out[d.Hex()]; ok && known != size {

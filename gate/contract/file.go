@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -59,7 +60,7 @@ func ReadText(name string) (*Text, error) {
 	case info.Size() > most:
 		err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), most)
 	default:
-		data, err = os.ReadFile(name)
+		data, err = readBounded(name, most)
 	}
 	if err != nil {
 		var pe *fs.PathError
@@ -69,6 +70,21 @@ func ReadText(name string) (*Text, error) {
 		return nil, fault.New(fault.ContractUnreadable, "", "%s: cannot be read: %v", name, err).With("file", name)
 	}
 	return parseText(name, data)
+}
+
+// readBounded reads a file to its end, or to where it is too large: some that
+// state no size never end.
+func readBounded(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it has more than %d bytes, and no more are read", most)
+	}
+	return data, err
 }
 
 // Parse reads a contract's text. A text that is no JSON is an error; what else

@@ -24,6 +24,7 @@ package policy
 import (
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +93,12 @@ func (p *Policy) Usable() error {
 	return nil
 }
 
+// nobody are identities and issuers of nobody: a pattern that takes one of them
+// was not written for somebody.
+var nobody = []string{
+	"", "z7q", "https://q7z.invalid", "https://q7z.invalid/x9/y8/.github/workflows/w6.yml@refs/heads/v5", "q7z@x9.invalid",
+}
+
 // usableTrust refuses trust in nobody in particular.
 func usableTrust(t seal.Trust) error {
 	const mend = "Pass --key, or --certificate-identity with --certificate-oidc-issuer."
@@ -118,9 +125,10 @@ func usableTrust(t seal.Trust) error {
 		if err != nil {
 			return fault.New(fault.Usage, "Write it in RE2's grammar; it must match the whole.", "the pattern of the %s is no regular expression: %v", part.what, err)
 		}
-		// What takes nothing at all for an identity takes everything.
-		if re.MatchString("") {
-			return fault.New(fault.Usage, "Write down the part that you know, such as https://github.com/OWNER/REPOSITORY/.+", "the pattern of the %s, %q, takes even an empty one, so it pins nothing", part.what, part.pattern)
+		// What takes nothing at all for an identity, or one that nobody could have
+		// meant, takes everything.
+		if slices.ContainsFunc(nobody, re.MatchString) {
+			return fault.New(fault.Usage, "Write down the part that you know, such as https://github.com/OWNER/REPOSITORY/.+", "the pattern of the %s, %q, takes what nobody can have meant, so it pins nothing", part.what, part.pattern)
 		}
 	}
 	return nil

@@ -122,12 +122,16 @@ func bind(s *bundle.Sealed, files []Subject) error {
 // unbound says why a file is none of those that were judged; "" when it is one.
 func unbound(judged []seal.Subject, released bool, evidence string, f Subject) string {
 	base := filepath.Base(f.Name)
-	sameBytes, sameName := "", ""
+	sameBytes, sameName, nearer := "", "", ""
 	for _, j := range judged {
 		bytes, name := j.Digest["sha256"] == f.Digest.Hex(), path.Base(j.Name) == base
 		switch {
 		case bytes && name:
-			return ""
+			// Where several files of that name were judged (linux/app, windows/app), the
+			// folders tell which one this is, and it must be that one's bytes.
+			if nearer = nearerTo(f.Name, j, judged); nearer == "" {
+				return ""
+			}
 		case bytes:
 			sameBytes = j.Name
 		case name:
@@ -135,6 +139,8 @@ func unbound(judged []seal.Subject, released bool, evidence string, f Subject) s
 		}
 	}
 	switch {
+	case nearer != "":
+		return fmt.Sprintf("by its name it is %q, and it has the bytes of another file that was judged", nearer)
 	case sameBytes != "":
 		return fmt.Sprintf("its bytes were judged, but under the name %q", sameBytes)
 	case sameName != "":
@@ -145,6 +151,27 @@ func unbound(judged []seal.Subject, released bool, evidence string, f Subject) s
 		return "the run was about no release artifact; its statement binds evidence.json" + commitToo(judged) + " alone: judge again with --subject"
 	}
 	return "neither a file of that name nor one with its bytes was judged: " + list(judged)
+}
+
+// nearerTo names a judged file of other bytes whose path has more in common with
+// a name than this one's; "" when there is none.
+func nearerTo(name string, this seal.Subject, judged []seal.Subject) string {
+	for _, other := range judged {
+		if other.Digest["sha256"] != this.Digest["sha256"] && common(name, other.Name) > common(name, this.Name) {
+			return other.Name
+		}
+	}
+	return ""
+}
+
+// common counts the last parts that two paths have in common.
+func common(a, b string) int {
+	x, y := strings.Split(filepath.ToSlash(a), "/"), strings.Split(b, "/")
+	n := 0
+	for n < min(len(x), len(y)) && x[len(x)-1-n] == y[len(y)-1-n] {
+		n++
+	}
+	return n
 }
 
 func commitToo(judged []seal.Subject) string {
