@@ -48,8 +48,12 @@ test-signing: needs build ## signatures, against real Sigstore services and the 
 
 # Twice: the full program is carried inside the lean one, which starts faster
 # (see package carry). A plain `go build` gives the full program alone.
+#
+# The full one is copied at every start, so its size is time. grpcnotrace leaves out
+# a web page of gRPC's, whose templates call methods by name: with them the linker
+# must keep every method of every type, which is a quarter of the program.
 build: ## build bin/gate
-	$(GOBUILD) -tags '$(TAGS)' -o cmd/gate/full/gate ./cmd/gate
+	$(GOBUILD) -tags 'grpcnotrace $(TAGS)' -o cmd/gate/full/gate ./cmd/gate
 	$(GOBUILD) -tags 'lean $(TAGS)' -o bin/gate ./cmd/gate
 
 reproducible: needs ## build HEAD twice, in different places: the same bytes; PROGRAM=bin/gate compares that too

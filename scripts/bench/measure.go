@@ -18,12 +18,13 @@ import (
 type sample struct {
 	name    string
 	wall    []time.Duration
-	largest int64 // bytes: the largest single process of the tree
-	tree    int64 // bytes: all processes of the tree at once
+	cpu     []time.Duration // of the whole tree
+	largest int64           // bytes: the largest single process of the tree
+	tree    int64           // bytes: all processes of the tree at once
 }
 
-func (s sample) median() time.Duration {
-	sorted := slices.Sorted(slices.Values(s.wall))
+func median(of []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(of))
 	return sorted[len(sorted)/2]
 }
 
@@ -46,34 +47,44 @@ func (l *lab) measure(c benchCase, runs int) (table, error) {
 	samples := make([]sample, len(contenders))
 	for round := -1; round < runs; round++ {
 		for i, k := range contenders {
-			wall, largest, err := run(k.argv, nil)
+			u, err := run(k.argv, nil)
 			if err != nil {
 				return table{}, fmt.Errorf("%s: %w", k.name, err)
 			}
-			samples[i].name = k.name
-			samples[i].largest = max(samples[i].largest, largest)
+			s := &samples[i]
+			s.name, s.largest = k.name, max(s.largest, u.largest)
 			if round >= 0 { // the first round fills the page cache
-				samples[i].wall = append(samples[i].wall, wall)
+				s.wall, s.cpu = append(s.wall, u.wall), append(s.cpu, u.cpu)
 			}
 		}
 	}
 	for i, k := range contenders {
-		if _, _, err := run(k.argv, &samples[i].tree); err != nil {
+		if _, err := run(k.argv, &samples[i].tree); err != nil {
 			return table{}, fmt.Errorf("%s: %w", k.name, err)
 		}
 	}
-	return table{of: c, contenders: contenders, samples: samples}, nil
+	program, err := os.Stat(l.gate)
+	if err != nil {
+		return table{}, err
+	}
+	return table{of: c, contenders: contenders, samples: samples, program: program.Size()}, nil
+}
+
+// usage is what one run of a program took.
+type usage struct {
+	wall, cpu time.Duration
+	largest   int64 // bytes
 }
 
 // run runs a program to its end. With tree it samples the memory of the whole
 // process tree, which costs time, so that the wall time is then no measurement.
-func run(argv []string, tree *int64) (time.Duration, int64, error) {
+func run(argv []string, tree *int64) (usage, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	started := time.Now()
 	if err := cmd.Start(); err != nil {
-		return 0, 0, err
+		return usage{}, err
 	}
 	ended := make(chan struct{})
 	sampled := make(chan int64, 1)
@@ -91,11 +102,12 @@ func run(argv []string, tree *int64) (time.Duration, int64, error) {
 		if errors.As(err, &exit) {
 			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 		}
-		return 0, 0, err
+		return usage{}, err
 	}
-	// The kernel's figure covers the program and the children that it waited for.
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return wall, usage.Maxrss * kib, nil
+	// The kernel's figures cover the program and the children that it waited for.
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	kernel := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return usage{wall: wall, cpu: cpu, largest: kernel.Maxrss * kib}, nil
 }
 
 // watch gives the most memory that the tree below pid was seen to hold.

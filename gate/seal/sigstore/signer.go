@@ -80,7 +80,7 @@ func (b *backend) prepareKeyless(ctx context.Context, how seal.Signing) (seal.Si
 }
 
 func (s *signer) loadRoot(ctx context.Context) error {
-	r, err := s.backend.trustedRoot(ctx, source{s.how.TrustedRoot, s.how.CacheDir, s.how.Warn})
+	r, err := s.backend.trustedRoot(ctx, source{file: s.how.TrustedRoot, cache: s.how.CacheDir, warn: s.how.Warn})
 	if err != nil {
 		return unavailable(StepTrustedRoot, "Pass --trusted-root with the trusted root of the deployment that signs.",
 			"what is signed is verified at once, and what it is verified by could not be had: %v", err).Because(secrets{}.scrub(err))

@@ -45,6 +45,7 @@ type source struct {
 	file  string // "" for the public instance
 	cache string // folder; "" keeps nothing
 	warn  func(string)
+	old   func() // called when the copy of the program is used; may be nil
 }
 
 // trustedRoot gives what certificates, timestamps and log entries are verified
@@ -68,6 +69,9 @@ func (b *backend) trustedRoot(ctx context.Context, from source) (*root.TrustedRo
 	if from.warn != nil {
 		from.warn("the public Sigstore instance cannot be reached (" + u.Error() + "); its trusted root of " + snapshotDate +
 			", which this program carries, is used: keys that were withdrawn since are still trusted, and newer ones are not known")
+	}
+	if from.old != nil {
+		from.old()
 	}
 	return root.NewTrustedRootFromJSON(snapshot)
 }

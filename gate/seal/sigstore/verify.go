@@ -50,6 +50,7 @@ type anchor struct {
 	key      *keyVerifier         // nil for certificates
 	root     root.TrustedMaterial // nil when there is none; certificates need it
 	identity *seal.Identity       // nil for any
+	old      bool                 // root is the copy that the program carries
 }
 
 // Verify implements seal.Backend.
@@ -67,7 +68,13 @@ func (b *backend) Verify(ctx context.Context, text []byte, trust seal.Trust) (*s
 	if err != nil {
 		return nil, err
 	}
-	return e.verify(a)
+	proved, err := e.verify(a)
+	if a.old && err != nil && fault.As(err).Details["reason"] == Untrusted {
+		// Keys change. What an old copy does not know may be known to the instance.
+		return nil, noTrust("Verify it where the public Sigstore instance can be reached, or pass --trusted-root.",
+			"the trusted root of %s, which this program carries, does not vouch for it, and a newer one could not be had: %s", snapshotDate, fault.As(err).Message).Because(err)
+	}
+	return proved, err
 }
 
 // usable says whether a policy decides anything. One that would take
@@ -183,7 +190,7 @@ func (b *backend) anchorOf(ctx context.Context, e *entity, trust seal.Trust) (an
 	if signedByKey && (trust.TrustedRoot == "" || e.stamps+e.entries == 0) {
 		return a, nil
 	}
-	r, err := b.trustedRoot(ctx, source{trust.TrustedRoot, trust.CacheDir, trust.Warn})
+	r, err := b.trustedRoot(ctx, source{file: trust.TrustedRoot, cache: trust.CacheDir, warn: trust.Warn, old: func() { a.old = true }})
 	if err != nil {
 		return a, noTrust("Pass --trusted-root with the trusted root of the deployment that signed.", "nothing was said about the signature: %v", err).Because(err)
 	}
