@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -107,17 +108,24 @@ func (g Gate) Sign(ctx context.Context, dataDir, idOrDir string, how seal.Signin
 // puts both into the bundle. A bundle that could not be signed is kept as it
 // was, and the fault says where.
 func (g Gate) sign(ctx context.Context, signer seal.Signer, s *bundle.Sealed, replace bool) (*bundle.Sealed, error) {
-	state := "kept, unsigned"
-	if s.Sigstore != nil {
-		state = "as it was, with the signature that it has"
-	}
 	kept := func(err error) error {
+		state := "not what it was: run `gate show` on it"
+		// What stands there now, however far this came.
+		switch now, err := bundle.Read(s.Dir); {
+		case err != nil:
+		case now.Sigstore == nil:
+			state = "kept, unsigned"
+		case bytes.Equal(now.Sigstore, s.Sigstore):
+			state = "kept, with the signature that it had"
+		default:
+			state = "signed, and what it says in public formats may not lie beside it"
+		}
 		f := fault.As(err)
 		if f.Code != fault.SigningUnavailable && f.Code != fault.BackendFailed {
 			f = fault.New(fault.SigningUnavailable, "", "%v", err).Because(err)
 		}
 		f.Message += fmt.Sprintf("; the bundle of run %s is %s", s.Evidence.RunID, state)
-		return f.With("run_id", s.Evidence.RunID).With("bundle", s.Dir)
+		return f.With("run_id", s.Evidence.RunID).With("bundle", s.Dir).With("verdict", s.Evidence.Verdict)
 	}
 	statement, err := seal.Statement(s)
 	if err != nil {
@@ -146,7 +154,6 @@ func (g Gate) sign(ctx context.Context, signer seal.Signer, s *bundle.Sealed, re
 	if err := seal.Attests(signature, signed); err != nil {
 		return nil, err
 	}
-	state = "signed, and what it says in public formats is not beside it"
 	if err := bundle.WriteStatements(s.Dir, reports); err != nil {
 		return nil, kept(err)
 	}
@@ -233,11 +240,10 @@ func (g Gate) Require(ctx context.Context, r Requirement) (policy.Decision, erro
 	if err := p.Usable(); err != nil {
 		return none, err
 	}
-	dataDir, err := DataDir("", r.Env)
-	if err != nil {
-		return none, err
+	// Only what was fetched is kept there; without such a folder nothing is.
+	if dataDir, err := DataDir("", r.Env); err == nil {
+		p.Trust.CacheDir = trustCache(dataDir)
 	}
-	p.Trust.CacheDir = trustCache(dataDir)
 	var warnings []string
 	tell := p.Trust.Warn
 	p.Trust.Warn = func(text string) {

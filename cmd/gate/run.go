@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, env func(string) string, s streams)
 		return c.status
 	}
 	// What was kept of a run that could not be signed is not nothing.
-	if ctx.Err() != nil && fault.As(err).Code != fault.SigningUnavailable {
+	if _, kept := fault.As(err).Details["bundle"]; ctx.Err() != nil && !kept {
 		err = fault.New(fault.BackendFailed, "Run it again; nothing was written.", "interrupted before there was an answer").Because(err)
 	}
 	if c.format != formatJSON {

@@ -134,6 +134,7 @@ func TestTakenToo(t *testing.T) {
 		},
 		"one of two of a name": func(s *scene) {
 			s.content.Subjects = append(s.content.Subjects, bundle.Subject{Name: "other/app.tgz", Digest: strictjson.Sum(nil).String()})
+			s.policy.Subjects[0].Name = filepath.Join("elsewhere", s.content.Subjects[0].Name)
 		},
 		"patterns": func(s *scene) {
 			s.policy.Trust.Identity = seal.Identity{SubjectPattern: `https://github\.com/o/gate/.+`, IssuerPattern: `https://token\.actions\..+`}

@@ -140,7 +140,7 @@ func unbound(judged []seal.Subject, released bool, evidence string, f Subject) s
 	}
 	switch {
 	case nearer != "":
-		return fmt.Sprintf("by its name it is %q, and it has the bytes of another file that was judged", nearer)
+		return fmt.Sprintf("by its name it may be %q, and it has the bytes of another file of that name that was judged: name it by as many of its folders as tell them apart", nearer)
 	case sameBytes != "":
 		return fmt.Sprintf("its bytes were judged, but under the name %q", sameBytes)
 	case sameName != "":
@@ -153,11 +153,17 @@ func unbound(judged []seal.Subject, released bool, evidence string, f Subject) s
 	return "neither a file of that name nor one with its bytes was judged: " + list(judged)
 }
 
-// nearerTo names a judged file of other bytes whose path has more in common with
-// a name than this one's; "" when there is none.
+// nearerTo names a judged file of other bytes that a name may just as well mean as
+// this one: it has the same base name, and the folders do not tell them apart. ""
+// when there is none.
 func nearerTo(name string, this seal.Subject, judged []seal.Subject) string {
+	// Where it lies tells which one it is, also when it is named from inside its folder.
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
+	}
 	for _, other := range judged {
-		if other.Digest["sha256"] != this.Digest["sha256"] && common(name, other.Name) > common(name, this.Name) {
+		same := other.Digest["sha256"] == this.Digest["sha256"] || path.Base(other.Name) != path.Base(this.Name)
+		if !same && common(name, other.Name) >= common(name, this.Name) {
 			return other.Name
 		}
 	}

@@ -117,6 +117,8 @@ func nameProblem(name string) string {
 	switch {
 	case len(name) > maxName:
 		return "has a name that is too long"
+	case strings.Count(inner, "/") > maxFolders:
+		return "lies in too many folders"
 	case !utf8.ValidString(name):
 		return "has a name that is not UTF-8"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):

@@ -44,6 +44,10 @@ const (
 	// are let through: they are no danger.
 	freeBytes = 64 << 20
 	maxRatio  = 100
+	// maxFolders is how many folders a file may lie in: blobs/sha256/ is two, below
+	// the one of the run; reports may have some. Every folder of every name is made,
+	// and compared with the others.
+	maxFolders = 8
 	// maxName and maxPart are how long a name and one part of it may be, in
 	// bytes: what every file system takes.
 	maxName = 1024

@@ -285,6 +285,7 @@ func TestRefusedArchives(t *testing.T) {
 		"no UTF-8":                  {of(file("a\xff", "1")).bytes(), "not UTF-8"},
 		"a dot at the end":          {of(file("a.", "1")).bytes(), "ends in a dot"},
 		"a space at the end":        {of(file("d /a", "1")).bytes(), "ends in a dot"},
+		"a deep name":               {of(file(strings.Repeat("a/", 9)+"a", "1")).bytes(), "too many folders"},
 		"a long name":               {of(file(strings.Repeat("a/", maxName)+"a", "1")).bytes(), "too long"},
 		"a long part":               {of(file(strings.Repeat("a", maxPart+1), "1")).bytes(), "too long"},
 		"a link":                    {of(with(file("a", "/etc/passwd"), func(e *entry) { e.attributes = 0o120777 << 16 })).bytes(), "neither a regular file"},
