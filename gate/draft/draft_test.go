@@ -84,7 +84,7 @@ func TestMake(t *testing.T) {
 			`? pnpm_lint {"command":["pnpm","run","lint"]}`,
 			`? pnpm_test {"command":["pnpm","run","test"]}`,
 		}, ""},
-		{"a Node package with npm's own stub of a test", repository("package.json", `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`), nil,
+		{"a Node package with the test that npm writes into a new one", repository("package.json", `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`), nil,
 			[]string{`  package.json {"path":"package.json"}`}, ""},
 		{"a package.json with a comment", repository("package.json", "{} // no"), nil,
 			[]string{`  package.json {"path":"package.json"}`}, "not strict JSON"},

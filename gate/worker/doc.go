@@ -18,7 +18,7 @@
 //
 // Everything that a thread can raise around itself is raised in the gate, on
 // one thread that then forks the worker and ends (sandbox_linux.go): so the
-// worker's first instruction already runs inside, and no stub is executed in
+// worker's first instruction already runs inside, and no other program is run in
 // between. Commands get one wall more, from the thread that forks them
 // (launcher_linux.go). A layer that this machine cannot give is recorded as
 // missing, and never fails a run.

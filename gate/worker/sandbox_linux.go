@@ -15,7 +15,7 @@ import (
 // The walls that a thread can raise around itself (no_new_privs, an empty
 // bounding set, Landlock, a filter of calls) are inherited by what it forks.
 // So the parent raises them on one thread of its own, starts the worker from
-// that thread, and lets the thread end: one exec, no stub in between, and no
+// that thread, and lets the thread end: one exec, no program in between, and no
 // other thread of the parent is touched. What belongs to a whole process
 // (resource limits, the seal against further processes) the worker adds itself.
 

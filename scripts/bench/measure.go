@@ -130,10 +130,10 @@ func watch(pid int, ended <-chan struct{}) int64 {
 // text is in memory once.
 func treeMemory(pid int) int64 {
 	var private, shared int64
-	todo := []int{pid}
-	for len(todo) > 0 {
-		p := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	waiting := []int{pid}
+	for len(waiting) > 0 {
+		p := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
 		resident, common := statm(p)
 		private += resident - common
 		shared = max(shared, common)
@@ -145,7 +145,7 @@ func treeMemory(pid int) int64 {
 			}
 			for _, field := range strings.Fields(string(text)) {
 				if child, err := strconv.Atoi(field); err == nil {
-					todo = append(todo, child)
+					waiting = append(waiting, child)
 				}
 			}
 		}
