@@ -16,9 +16,6 @@ import (
 	"github.com/verdictgate/verdictgate/gate/unpack"
 )
 
-// githubHosted is what a token and a certificate call a runner of GitHub's own.
-const githubHosted = "github-hosted"
-
 // backend is what signs and verifies, or [fault.ErrElsewhere].
 func (g Gate) backend() (seal.Backend, error) {
 	if g.Seal == nil {
@@ -57,8 +54,8 @@ func notRemote(c *seal.Claims) string {
 	switch {
 	case c == nil:
 		return "that takes --sign keyless, with the identity token of a workflow's job"
-	case c.RunnerEnvironment != githubHosted:
-		return fmt.Sprintf("the identity token says that this runner is %q, and not %s", c.RunnerEnvironment, githubHosted)
+	case c.RunnerEnvironment != seal.GitHubHosted:
+		return fmt.Sprintf("the identity token says that this runner is %q, and not %s", c.RunnerEnvironment, seal.GitHubHosted)
 	case c.JobWorkflowRef == "" || c.SHA == "":
 		return "the identity token names no workflow file (job_workflow_ref) or no commit (sha)"
 	}

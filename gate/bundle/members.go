@@ -24,7 +24,7 @@ func (r *reading) checkMembers() error {
 		ok   bool
 	}{
 		{"created_at", isTime(e.CreatedAt)}, {"started_at", isTime(e.StartedAt)}, {"ended_at", isTime(e.EndedAt)},
-		{"source_revision", e.SourceRevision == nil || isRevision(*e.SourceRevision)},
+		{"source_revision", e.SourceRevision == nil || IsRevision(*e.SourceRevision)},
 		{"content_digest", e.ContentDigest == nil || isDigest(*e.ContentDigest)},
 		{"capture_digest", e.CaptureDigest == nil || isDigest(*e.CaptureDigest)},
 		{"verifier", isDigest(e.Verifier.Digest)},
@@ -59,8 +59,8 @@ func isTime(s string) bool {
 	return err == nil && record.Time(t) == s
 }
 
-// isRevision says whether s is the name of a commit: SHA-1 or SHA-256.
-func isRevision(s string) bool {
+// IsRevision says whether s is the name of a commit: SHA-1 or SHA-256.
+func IsRevision(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return err == nil && (len(raw) == 20 || len(raw) == 32) && strings.ToLower(s) == s
 }

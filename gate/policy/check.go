@@ -104,21 +104,12 @@ func signedBy(s *bundle.Sealed, sig *seal.Signature, t seal.Trust) error {
 		return wrong("wrong_identity", "the policy names an identity, and a key without a certificate signed")
 	case t.Key != "":
 		return nil
-	case !is(c.Subject, t.Identity.Subject, t.Identity.SubjectPattern):
+	case !t.Identity.FitsSubject(c.Subject):
 		return wrong("wrong_identity", "the certificate is of %q, which is not the identity of the policy", c.Subject)
-	case !is(c.Issuer, t.Identity.Issuer, t.Identity.IssuerPattern):
+	case !t.Identity.FitsIssuer(c.Issuer):
 		return wrong("wrong_issuer", "the certificate's identity was issued by %q, which is not the issuer of the policy", c.Issuer)
 	}
 	return nil
-}
-
-// is compares with what is named by itself, or by a pattern, which was compiled before.
-func is(what, exact, pattern string) bool {
-	if pattern == "" {
-		return what == exact
-	}
-	re, err := whole(pattern)
-	return err == nil && re.MatchString(what)
 }
 
 // identities compares the three that a verdict binds.

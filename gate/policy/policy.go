@@ -22,12 +22,9 @@
 package policy
 
 import (
-	"encoding/hex"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/verdictgate/verdictgate/gate/bundle"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/seal"
@@ -66,7 +63,11 @@ const skew = 5 * time.Minute
 // cannot be: verify.usage.
 func (p *Policy) Usable() error {
 	wrong := func(fix, format string, args ...any) error { return fault.New(fault.Usage, fix, format, args...) }
-	if err := usableTrust(p.Trust); err != nil {
+	trust := p.Trust
+	if trust.Unpinned || trust.KeyPEM != "" {
+		trust = seal.Trust{} // what a bundle says of its own key is no policy
+	}
+	if err := trust.Usable(); err != nil {
 		return err
 	}
 	switch {
@@ -80,7 +81,7 @@ func (p *Policy) Usable() error {
 		return wrong("", "the policy does not say what time it is")
 	case p.Assurance != "" && !p.Assurance.Known():
 		return wrong("Use deterministic_local, isolated_local or remote_attested.", "%q is no assurance level", p.Assurance)
-	case p.Source != "" && !isRevision(p.Source):
+	case p.Source != "" && !bundle.IsRevision(p.Source):
 		return wrong("Pass the whole name of the commit: 40 or 64 hex digits.", "%q is no commit", p.Source)
 	case p.Workflow.Digest != "" && p.Workflow.URI == "":
 		return wrong("Name the workflow too.", "the digest of a workflow is pinned, but no workflow")
@@ -91,61 +92,6 @@ func (p *Policy) Usable() error {
 		}
 	}
 	return nil
-}
-
-// nobody are identities and issuers of nobody: a pattern that takes one of them
-// was not written for somebody.
-var nobody = []string{
-	"", "z7q", "https://q7z.invalid", "https://q7z.invalid/x9/y8/.github/workflows/w6.yml@refs/heads/v5", "q7z@x9.invalid",
-}
-
-// usableTrust refuses trust in nobody in particular.
-func usableTrust(t seal.Trust) error {
-	const mend = "Pass --key, or --certificate-identity with --certificate-oidc-issuer."
-	id := t.Identity
-	switch named := id != (seal.Identity{}); {
-	case t.Unpinned || t.KeyPEM != "" || t.Key == "" && !named:
-		return fault.New(fault.Usage, mend, "the policy names neither a key nor an identity, so anybody's signature would do")
-	case t.Key != "" && named:
-		return fault.New(fault.Usage, mend, "the policy names a key and an identity; a signature is made by one of them")
-	case !named:
-		return nil
-	}
-	for _, part := range []struct{ what, exact, pattern string }{{"identity", id.Subject, id.SubjectPattern}, {"issuer", id.Issuer, id.IssuerPattern}} {
-		if part.exact == "" && part.pattern == "" {
-			return fault.New(fault.Usage, mend, "the policy names no %s: a certificate of any would do", part.what)
-		}
-		if part.exact != "" && part.pattern != "" {
-			return fault.New(fault.Usage, "Pass the one that you mean.", "the policy names the %s twice, by itself and by a pattern", part.what)
-		}
-		if part.pattern == "" {
-			continue
-		}
-		re, err := whole(part.pattern)
-		if err != nil {
-			return fault.New(fault.Usage, "Write it in RE2's grammar; it must match the whole.", "the pattern of the %s is no regular expression: %v", part.what, err)
-		}
-		// What takes nothing at all for an identity, or one that nobody could have
-		// meant, takes everything.
-		if slices.ContainsFunc(nobody, re.MatchString) {
-			return fault.New(fault.Usage, "Write down the part that you know, such as https://github.com/OWNER/REPOSITORY/.+", "the pattern of the %s, %q, takes what nobody can have meant, so it pins nothing", part.what, part.pattern)
-		}
-	}
-	return nil
-}
-
-// whole compiles a pattern that must match from the first to the last character.
-func whole(pattern string) (*regexp.Regexp, error) {
-	// By itself first: "a)|(b" is no pattern, and would become one in parentheses.
-	if _, err := regexp.Compile(pattern); err != nil {
-		return nil, err
-	}
-	return regexp.Compile(`^(?:` + pattern + `)$`)
-}
-
-func isRevision(s string) bool {
-	raw, err := hex.DecodeString(s)
-	return err == nil && (len(raw) == 20 || len(raw) == 32) && strings.ToLower(s) == s
 }
 
 // FrozenDigest gives the digest of a frozen contract in a file.

@@ -9,9 +9,6 @@ import (
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
 
-// githubHosted is what the certificate says of a runner that GitHub runs.
-const githubHosted = "github-hosted"
-
 // Remote says whether a run was attested from afar: that a machine which the
 // judged side does not control ran a workflow which it cannot change, over the
 // very commit that the evidence names. Nothing of that is read from the bundle;
@@ -46,17 +43,17 @@ func remoteGap(s *bundle.Sealed, sig *seal.Signature, trust seal.Trust, pin Work
 	switch {
 	case trust.Identity.Issuer == "" || trust.Identity.Issuer != c.Issuer:
 		return "issuer", "the policy does not name the issuer of the identity by itself, and what a certificate says of a runner is its issuer's word"
-	case c.RunnerEnvironment != githubHosted:
-		return "runner", fmt.Sprintf("the certificate says that the runner is %s, and not %s", orNone(c.RunnerEnvironment), githubHosted)
+	case c.RunnerEnvironment != seal.GitHubHosted:
+		return "runner", fmt.Sprintf("the certificate says that the runner is %s, and not %s", orNone(c.RunnerEnvironment), seal.GitHubHosted)
 	case pin.URI == "":
 		return "workflow", "the policy pins no workflow, so any could have judged"
 	case c.BuildSignerURI != pin.URI:
 		return "workflow", fmt.Sprintf("the workflow that signed is %s, and the policy pins %q", orNone(c.BuildSignerURI), pin.URI)
 	case pin.Digest != "" && c.BuildSignerDigest != pin.Digest:
 		return "workflow_digest", fmt.Sprintf("the workflow that signed is of commit %s, and the policy pins %q", orNone(c.BuildSignerDigest), pin.Digest)
-	case !isRevision(revision):
+	case !bundle.IsRevision(revision):
 		return "source", "the evidence names no commit"
-	case !isRevision(c.SourceRepositoryDigest):
+	case !bundle.IsRevision(c.SourceRepositoryDigest):
 		return "source", "the certificate names no commit"
 	case c.SourceRepositoryDigest != revision:
 		return "source", fmt.Sprintf("the certificate is of a run for commit %s, and the evidence is about %s", c.SourceRepositoryDigest, revision)

@@ -59,41 +59,18 @@ type Signing struct {
 	Warn          func(string) // told of what was tried again; may be nil
 }
 
+// GitHubHosted is what a token and a certificate call a runner of GitHub's own.
+const GitHubHosted = "github-hosted"
+
 // Claims are the claims of an identity token that bind a run to its place.
 type Claims struct {
 	Issuer            string
 	Subject           string
-	RunnerEnvironment string // "github-hosted", "self-hosted"
+	RunnerEnvironment string // GitHubHosted, or another
 	JobWorkflowRef    string // the workflow file that does the judging
 	JobWorkflowSHA    string
 	Repository        string
 	SHA               string // the commit that the workflow run is about
-}
-
-// Trust is what a signature must prove. Exactly one of a key, an identity and
-// Unpinned is set: an empty policy would accept everybody.
-type Trust struct {
-	Key string // file of a public key (or a KMS URI): the signature must be this key's
-
-	Identity Identity // the certificate must be this one's
-
-	// Unpinned takes any key that the bundle's reader names in KeyPEM, and any
-	// certificate that the trusted root vouches for. What it proves is that the
-	// bundle was not changed since somebody signed it, not who did.
-	Unpinned bool
-	KeyPEM   string // with Unpinned: the public key that attestation.json names
-
-	TrustedRoot string // file; "" for that of the public instance
-	CacheDir    string
-	Env         func(string) string
-	Warn        func(string) // told when the public instance could not be reached; may be nil
-}
-
-// Identity is a certificate's subject and who vouched for it. The patterns are
-// regular expressions (RE2) that must match the whole of it.
-type Identity struct {
-	Subject, SubjectPattern string
-	Issuer, IssuerPattern   string
 }
 
 // Signature is what a signature proved.

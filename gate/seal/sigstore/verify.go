@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +54,7 @@ type anchor struct {
 
 // Verify implements seal.Backend.
 func (b *backend) Verify(ctx context.Context, text []byte, trust seal.Trust) (*seal.Signature, error) {
-	if err := usable(trust); err != nil {
+	if err := trust.Usable(); err != nil {
 		return nil, err
 	}
 	e, err := parse(text)
@@ -75,56 +74,6 @@ func (b *backend) Verify(ctx context.Context, text []byte, trust seal.Trust) (*s
 			"the trusted root of %s, which this program carries, does not vouch for it, and a newer one could not be had: %s", snapshotDate, fault.As(err).Message).Because(err)
 	}
 	return proved, err
-}
-
-// usable says whether a policy decides anything. One that would take
-// everybody's signature without saying so is refused.
-func usable(t seal.Trust) error {
-	named := t.Identity != seal.Identity{}
-	chosen := 0
-	for _, set := range []bool{t.Key != "", named, t.Unpinned} {
-		if set {
-			chosen++
-		}
-	}
-	switch {
-	case chosen == 0:
-		return fault.New(fault.Usage, "Pass --key, or --certificate-identity with --certificate-oidc-issuer.", "nothing says whose signature is trusted, and every signature is somebody's")
-	case chosen > 1:
-		return fault.New(fault.Usage, "Pass one of them.", "a key and an identity are both named, and a bundle is signed by one of them")
-	case !named:
-		return nil
-	}
-	i := t.Identity
-	if (i.Subject == "") == (i.SubjectPattern == "") {
-		return fault.New(fault.Usage, "Pass --certificate-identity, or --certificate-identity-regexp.", "the certificate's identity must be named once: exactly, or by a regular expression")
-	}
-	if (i.Issuer == "") == (i.IssuerPattern == "") {
-		return fault.New(fault.Usage, "Pass --certificate-oidc-issuer, or --certificate-oidc-issuer-regexp.", "who vouches for the identity must be named once: exactly, or by a regular expression")
-	}
-	for _, pattern := range []string{i.SubjectPattern, i.IssuerPattern} {
-		if pattern == "" {
-			continue
-		}
-		re, err := whole(pattern)
-		if err != nil {
-			return fault.New(fault.Usage, "Write an RE2 pattern that matches the whole of it.", "the pattern %q is no regular expression: %v", pattern, err)
-		}
-		if re.MatchString("") {
-			return fault.New(fault.Usage, "Write a pattern that asks for something.", "the pattern %q matches even nothing, so it would trust everybody", pattern)
-		}
-	}
-	return nil
-}
-
-// whole compiles a pattern so that it must match the whole text. It is
-// compiled by itself first: a parenthesis too many would end the group below
-// early, and with it the anchors.
-func whole(pattern string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(pattern); err != nil {
-		return nil, err
-	}
-	return regexp.Compile(`\A(?:` + pattern + `)\z`)
 }
 
 // parse reads a bundle. What is wrong with its form is said here, before any
@@ -273,21 +222,13 @@ func (e *entity) demands(a anchor) ([]verify.VerifierOption, verify.PolicyOption
 		return options, verify.WithoutIdentitiesUnsafe(), nil
 	}
 	i := *a.identity
-	subject, err1 := verify.NewSANMatcher(i.Subject, anchored(i.SubjectPattern))
-	issuer, err2 := verify.NewIssuerMatcher(i.Issuer, anchored(i.IssuerPattern))
+	subject, err1 := verify.NewSANMatcher(i.Subject, seal.Anchored(i.SubjectPattern))
+	issuer, err2 := verify.NewIssuerMatcher(i.Issuer, seal.Anchored(i.IssuerPattern))
 	id, err3 := verify.NewCertificateIdentity(subject, issuer, certificate.Extensions{})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, nil, fault.New(fault.Usage, "", "the identity cannot be used: %v", err)
 	}
 	return options, verify.WithCertificateIdentity(id), nil
-}
-
-// anchored is a pattern in the form that the library gets; usable compiled it.
-func anchored(pattern string) string {
-	if pattern == "" {
-		return ""
-	}
-	return `\A(?:` + pattern + `)\z`
 }
 
 // timesOfKey verifies the times beside a key's signature, as far as the
@@ -414,24 +355,16 @@ func (e *entity) explainSigned(m material, id *seal.Identity, refusal error) err
 		return invalid(Malformed, "the certificate cannot be read: %v", err)
 	}
 	if id != nil {
-		if !fits(summary.SubjectAlternativeName, id.Subject, id.SubjectPattern) {
+		if !id.FitsSubject(summary.SubjectAlternativeName) {
 			return invalid(WrongIdentity, "it was signed by %s, and the policy trusts %s", summary.SubjectAlternativeName, id.Subject+id.SubjectPattern).
 				With("actual", summary.SubjectAlternativeName).With("expected", id.Subject+id.SubjectPattern)
 		}
-		if !fits(summary.Issuer, id.Issuer, id.IssuerPattern) {
+		if !id.FitsIssuer(summary.Issuer) {
 			return invalid(WrongIssuer, "the signer was vouched for by %s, and the policy trusts %s", summary.Issuer, id.Issuer+id.IssuerPattern).
 				With("actual", summary.Issuer).With("expected", id.Issuer+id.IssuerPattern)
 		}
 	}
 	return invalid(NotAStatement, "what was signed cannot be used: %v", refusal)
-}
-
-func fits(actual, exact, pattern string) bool {
-	if pattern == "" {
-		return actual == exact
-	}
-	re, err := whole(pattern)
-	return err == nil && re.MatchString(actual)
 }
 
 // explainKey says why a key's signature was refused.

@@ -70,9 +70,9 @@ func TestVerifyIdentity(t *testing.T) {
 	for name, identity := range map[string]seal.Identity{
 		"subject pattern":     {SubjectPattern: `https://github\.com/acme/gate/.+`, Issuer: w.server.URL},
 		"issuer pattern":      {Subject: workflow, IssuerPattern: `http://127\.0\.0\.1:\d+`},
-		"alternative":         {SubjectPattern: `x|https://.*`, Issuer: w.server.URL},
-		"multi-line mode":     {SubjectPattern: `(?m)https://.*`, Issuer: w.server.URL},
-		"anchored by oneself": {SubjectPattern: `^https://.*$`, Issuer: w.server.URL},
+		"alternative":         {SubjectPattern: `x|https://github\.com/.*`, Issuer: w.server.URL},
+		"multi-line mode":     {SubjectPattern: `(?m)https://github\.com/.*`, Issuer: w.server.URL},
+		"anchored by oneself": {SubjectPattern: `^https://github\.com/.*$`, Issuer: w.server.URL},
 	} {
 		if _, err := verify(func(t *seal.Trust) { t.Identity = identity }); err != nil {
 			t.Errorf("%s: %v", name, err)

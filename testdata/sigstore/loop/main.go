@@ -1,7 +1,7 @@
 // Loop runs the services of keyless signing on this machine, for a person to
 // try it without GitHub:
 //
-//	go run ./loop -out /tmp/loop -rekor "$(../../scripts/signing-tools rekor)"
+//	go run ./loop -out DIR -rekor "$(../../scripts/signing-tools rekor)"
 //
 // It writes trusted_root.json and the signing configs into the folder, prints
 // the environment to set, as shell commands, and runs until it is interrupted.
