@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
-	"sync"
 )
 
 // Assign reads a value into what into points to, strictly: every member is known
@@ -30,31 +28,9 @@ func AssignNil(v *Value, into any) error {
 
 type assigner struct{ nilLists bool }
 
-// member is a field of a struct as JSON knows it.
-type member struct {
-	name     string
-	optional bool
-	index    int
-}
+var rawType = reflect.TypeFor[json.RawMessage]()
 
-var (
-	membersOf  sync.Map // reflect.Type -> []member
-	rawType    = reflect.TypeFor[json.RawMessage]()
-	wrongShape = "%s where %s was expected"
-)
-
-func members(t reflect.Type) []member {
-	if known, ok := membersOf.Load(t); ok {
-		return known.([]member)
-	}
-	var out []member
-	for i := range t.NumField() {
-		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		out = append(out, member{name, strings.Contains(options, "omitempty"), i})
-	}
-	membersOf.Store(t, out)
-	return out
-}
+const wrongShape = "%s where %s was expected"
 
 func (a assigner) to(v *Value, to reflect.Value) error {
 	switch to.Type() {
@@ -112,8 +88,12 @@ func (a assigner) to(v *Value, to reflect.Value) error {
 }
 
 func (a assigner) toStruct(v *Value, to reflect.Value) error {
+	members, err := membersOf(to.Type())
+	if err != nil {
+		return err
+	}
 	known := 0
-	for _, m := range members(to.Type()) {
+	for _, m := range members.declared {
 		value := v.Get(m.name)
 		if value == nil {
 			if m.optional {

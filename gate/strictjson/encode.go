@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -48,50 +47,11 @@ func FromGo(x any) (Value, error) {
 	return doc.Root, nil
 }
 
-// goField is a field of a struct that is written.
-type goField struct {
-	name      string
-	omitEmpty bool
-	index     int
-}
-
-// goStructs remembers the fields of a struct type.
-var goStructs sync.Map // reflect.Type -> goFields
-
-// goFields are the fields of a struct as they are declared, and by name.
-type goFields struct{ declared, sorted []goField }
-
 var (
 	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 	numberType        = reflect.TypeFor[json.Number]()
 )
-
-// fieldsToWrite lists the fields of a struct type. A type that encoding/json
-// would treat in a way that is not known here (embedded structs, the string
-// option) is an error: it is better refused than written another way.
-func fieldsToWrite(t reflect.Type) (goFields, error) {
-	if known, ok := goStructs.Load(t); ok {
-		return known.(goFields), nil
-	}
-	var out goFields
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous || options != "" && options != "omitempty":
-			return out, fmt.Errorf("strictjson: the field %s.%s cannot be written", t, f.Name)
-		case !f.IsExported() || name == "-":
-			continue
-		case name == "":
-			name = f.Name
-		}
-		out.declared = append(out.declared, goField{name, options == "omitempty", i})
-	}
-	out.sorted = slices.SortedFunc(slices.Values(out.declared), func(a, b goField) int { return strings.Compare(a.name, b.name) })
-	goStructs.Store(t, out)
-	return out, nil
-}
 
 func (w *writer) goValue(v reflect.Value) error {
 	if !v.IsValid() {
@@ -114,7 +74,7 @@ func (w *writer) goValue(v reflect.Value) error {
 		return w.marshaler(v)
 	case t.Implements(textMarshalerType):
 		text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
-		w.text(strings.ToValidUTF8(string(text), "\uFFFD"))
+		w.text(valid(string(text)))
 		return err
 	case kind == reflect.Pointer || kind == reflect.Interface:
 		return w.goValue(v.Elem())
@@ -158,7 +118,7 @@ func (w *writer) marshaler(v reflect.Value) error {
 }
 
 func (w *writer) goStruct(v reflect.Value) error {
-	all, err := fieldsToWrite(v.Type())
+	all, err := membersOf(v.Type())
 	if err != nil {
 		return err
 	}
@@ -171,7 +131,7 @@ func (w *writer) goStruct(v reflect.Value) error {
 	for i := range fields {
 		f := &fields[i]
 		member := v.Field(f.index)
-		if f.omitEmpty && empty(member) {
+		if f.optional && empty(member) {
 			continue
 		}
 		if !first {
@@ -234,7 +194,7 @@ func (w *writer) goScalar(v reflect.Value) error {
 			w.buf = appendNumber(w.buf, v.String())
 			return nil
 		}
-		w.text(strings.ToValidUTF8(v.String(), "\uFFFD"))
+		w.text(valid(v.String()))
 	case reflect.Bool:
 		w.buf = strconv.AppendBool(w.buf, v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -247,6 +207,14 @@ func (w *writer) goScalar(v reflect.Value) error {
 		return fmt.Errorf("strictjson: a %s cannot be written", v.Type())
 	}
 	return nil
+}
+
+// valid has U+FFFD for each byte that is no UTF-8, as encoding/json has.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
 }
 
 // integral is from where on encoding/json writes a whole number with an

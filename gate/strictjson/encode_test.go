@@ -84,7 +84,7 @@ func TestAppendIsEncodingJSON(t *testing.T) {
 			t.Errorf("%v is %s (%v), and by encoding/json %s", f, got, err, viaJSON(t, f))
 		}
 	}
-	for _, s := range []string{"", "\x00\x1f\"\\/", "<&>\u2028", "caf\u00e9 \U0001f600", "\xff", "a\xc3"} {
+	for _, s := range []string{"", "\x00\x1f\"\\/", "<&>\u2028", "caf\u00e9 \U0001f600", "\xff", "a\xc3", "\xff\xff\xfe b"} {
 		if got, err := Marshal(s); err != nil || !bytes.Equal(got, viaJSON(t, s)) {
 			t.Errorf("%q is %s (%v), and by encoding/json %s", s, got, err, viaJSON(t, s))
 		}
