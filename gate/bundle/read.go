@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -166,6 +167,21 @@ func plain(err error) error {
 	return err
 }
 
+// respelled is what is wrong with a text that [spelled] does not take.
+const respelled = "its values are spelled another way than a gate spells them"
+
+// spelled says whether a text is the canonical form but for white space, which
+// an editor may have set. The digest of the values does not tell: 0.1 is also
+// 0.10000000000000001, and a changed digit is a changed byte.
+func spelled(text []byte, v *strictjson.Value) bool {
+	canonical := strictjson.Canonical(v)
+	if bytes.Equal(text, canonical) {
+		return true
+	}
+	var compact bytes.Buffer
+	return json.Compact(&compact, text) == nil && bytes.Equal(compact.Bytes(), canonical)
+}
+
 // place says where a text is no JSON, and nothing of what stands there: no word
 // of a bundle that does not hold is repeated.
 func place(err error) string {
@@ -192,6 +208,9 @@ func (r *reading) readAttestation() error {
 	if actual := attestationDigest(&doc.Root).String(); stated.Text != actual {
 		return r.refuse(fault.AttestationTampered, attestationName, "was changed after it was written: it states the digest %q and digests to %s", stated.Text, actual).
 			With("recorded_digest", stated.Text).With("actual_digest", actual)
+	}
+	if !spelled(data, &doc.Root) {
+		return r.refuse(fault.AttestationTampered, attestationName, "was changed after it was written: "+respelled)
 	}
 	a := &r.sealed.Attestation
 	if strictjson.Assign(&doc.Root, a) != nil {
@@ -253,6 +272,9 @@ func (r *reading) readEvidence() error {
 	}
 	e := &r.sealed.Evidence
 	whole := strictjson.Assign(&doc.Root, e) == nil
+	if !spelled(data, &doc.Root) {
+		return r.refuse(fault.AttestationTampered, evidenceName, "was changed after it was written: "+respelled)
+	}
 	actual := strictjson.DigestOf(&doc.Root).String()
 	if stated := r.sealed.Attestation.BundleDigest; actual != stated {
 		// A whole file of another run differs in the moment it was made, and its
@@ -299,6 +321,8 @@ func (r *reading) readContract() error {
 	case own != actual:
 		return r.refuse(fault.ContractTampered, contractName, "was changed after it was frozen: it states the digest %q and digests to %s", own, actual).
 			With("recorded_digest", own).With("actual_digest", actual)
+	case !spelled(data, &k.Doc.Root):
+		return r.refuse(fault.ContractTampered, contractName, "was changed after it was written: "+respelled)
 	case actual != stated:
 		return r.refuse(fault.AttestationMismatch, contractName, "is not the contract of this run: evidence.json names %s and it is %s", stated, actual).
 			With("recorded_digest", stated).With("actual_digest", actual)
