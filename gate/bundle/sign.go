@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/secret"
@@ -20,24 +22,31 @@ type Signature struct {
 	PublicKey string // PEM; of a certificate its identity: "SUBJECT (ISSUER)"
 }
 
-// AddSignature puts a signed statement, which the caller has verified, into a
-// bundle, and gives the bundle as it reads back. A bundle that is signed already
-// is refused unless replace is set.
+// Signed is what was signed of a run.
+type Signed struct {
+	Signature
+	Sigstore []byte            // the statement, as a Sigstore bundle
+	Public   map[string][]byte // what it says in public formats, the same, by their names in reports/
+}
+
+// AddSignature puts what was signed of a run, which the caller has verified, into
+// its bundle, and gives the bundle as it reads back. A bundle that is signed
+// already is refused unless replace is set; so is one that is another by now.
 //
-// There is no moment at which the folder is no valid bundle: the statement is
-// there before attestation.json names it, and an old signature is taken back
-// before its statement is replaced. A crash leaves an unsigned bundle, perhaps
-// with a statement that nothing names, and it can be signed again.
-func AddSignature(dir string, sigstore []byte, s Signature, replace bool) (*Sealed, error) {
-	if err := s.check(sigstore); err != nil {
-		return nil, unsigned(dir, err)
+// The folder is a valid bundle at every moment: the statement is there before
+// attestation.json names it, and an old signature is taken back before its
+// statement is replaced. A crash leaves the bundle unsigned, or signed as it was,
+// perhaps with a file beside it that nothing names ([Sealed.Interrupted]); to sign
+// it again mends that.
+func AddSignature(s *Sealed, x Signed, replace bool) (*Sealed, error) {
+	if err := x.check(); err != nil {
+		return nil, unkept(s.Dir, err)
 	}
 	// The lock follows no link, so a link that the operator named is followed here.
-	folder, err := filepath.EvalSymlinks(dir)
+	dir, err := filepath.EvalSymlinks(s.Dir)
 	if err != nil {
-		return nil, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
+		return nil, fault.New(fault.RunNotFound, "", "there is no bundle at %q", s.Dir).With("bundle", s.Dir)
 	}
-	dir = folder
 	unlock, err := lock(dir)
 	switch {
 	case err == nil:
@@ -49,12 +58,22 @@ func AddSignature(dir string, sigstore []byte, s Signature, replace bool) (*Seal
 	if err != nil {
 		return nil, err
 	}
-	if before.Sigstore != nil && !replace {
+	switch {
+	case before.Attestation.BundleDigest != s.Attestation.BundleDigest:
+		return nil, fault.New(fault.AttestationMismatch, "Sign it again.", "the bundle %q is another one than was signed: somebody replaced it meanwhile", dir).With("bundle", dir)
+	case before.Sigstore != nil && !replace:
 		return nil, fault.New(fault.Usage, "Keep the signature that it has, or ask for it to be replaced.", "the bundle %q is signed already", dir).With("bundle", dir)
 	}
-	bare, signed, err := before.Attestation.signedBy(s, strictjson.Sum(sigstore))
+	if err := x.write(dir, before); err != nil {
+		return nil, unkept(dir, err)
+	}
+	return Read(dir)
+}
+
+func (x Signed) write(dir string, before *Sealed) error {
+	bare, signed, err := before.Attestation.signedBy(x.Signature, strictjson.Sum(x.Sigstore))
 	if err != nil {
-		return nil, unsigned(dir, err)
+		return err
 	}
 	// A bundle without a signature needs no taking back; to write the same file
 	// once more would only be one more step that can fail.
@@ -62,13 +81,22 @@ func AddSignature(dir string, sigstore []byte, s Signature, replace bool) (*Seal
 	if before.Sigstore != nil {
 		files = append(files, namedFile{attestationName, bare})
 	}
-	files = append(files, namedFile{sigstoreName, sigstore}, namedFile{attestationName, signed})
+	files = append(files, namedFile{sigstoreName, x.Sigstore}, namedFile{attestationName, signed})
 	for _, f := range files {
 		if err := replaceFile(dir, f); err != nil {
-			return nil, unsigned(dir, err)
+			return err
 		}
 	}
-	return Read(dir)
+	return x.writePublic(dir)
+}
+
+// Interrupted says whether all that is unknown in the folder is what a signing
+// left that was interrupted.
+func (s *Sealed) Interrupted() bool {
+	ours := func(name string) bool {
+		return name == sigstoreName || name == partialName+sigstoreName || name == partialName+attestationName
+	}
+	return len(s.Unknown) > 0 && !slices.ContainsFunc(s.Unknown, func(name string) bool { return !ours(name) })
 }
 
 type namedFile struct {
@@ -76,10 +104,11 @@ type namedFile struct {
 	data []byte
 }
 
-func (s Signature) check(sigstore []byte) error {
+func (x Signed) check() error {
+	s := x.Signature
 	value, err := base64.StdEncoding.Strict().DecodeString(s.Value)
 	switch {
-	case len(sigstore) == 0 || len(sigstore) > MaxSigstore:
+	case len(x.Sigstore) == 0 || len(x.Sigstore) > MaxSigstore:
 		return errors.New("the signed statement is empty or too large")
 	case s.Status != SignedKey && s.Status != SignedKeyless:
 		return errors.New("it is not said whether a key or an identity signed")
@@ -87,6 +116,11 @@ func (s Signature) check(sigstore []byte) error {
 		return errors.New("the signature, its algorithm or its key is missing")
 	case max(len(s.Value), len(s.Algorithm), len(s.PublicKey)) > maxSignature:
 		return errors.New("the signature or its key is too large")
+	}
+	for name, data := range x.Public {
+		if name != filepath.Base(name) || name == ".." || name == "." || len(data) > MaxSigstore {
+			return errors.New("the statement " + name + " is none that is kept")
+		}
 	}
 	// What is signed cannot be redacted: it is refused instead.
 	for _, text := range []string{s.PublicKey, s.Algorithm} {
@@ -120,36 +154,34 @@ func (a *Attestation) seal() ([]byte, error) {
 	return strictjson.Canonical(&v), nil
 }
 
-func unsigned(dir string, err error) error {
-	return fault.New(fault.BackendFailed, "", "the signature could not be kept in %q, and the bundle must be called unsigned: %v", dir, plain(err)).With("bundle", dir).Because(err)
+func unkept(dir string, err error) error {
+	return fault.New(fault.BackendFailed, "", "what was signed could not be kept in %q: %v", dir, plain(err)).With("bundle", dir).Because(err)
 }
 
-// WriteStatements puts signed statements in public formats into reports/, each
-// under its name. Nothing binds that folder; each statement binds itself.
-func WriteStatements(dir string, byName map[string][]byte) error {
+// writePublic writes the statements in public formats into reports/. Nothing
+// binds that folder; each statement binds itself.
+func (x Signed) writePublic(dir string) error {
+	if len(x.Public) == 0 {
+		return nil
+	}
 	reports := filepath.Join(dir, reportsName)
 	err := os.Mkdir(reports, 0o755)
-	if errors.Is(err, fs.ErrExist) {
+	switch {
+	case err == nil:
+		err = syncFolder(dir)
+	case errors.Is(err, fs.ErrExist):
 		// A link in its place would have the statements written elsewhere.
 		var info fs.FileInfo
 		if info, err = os.Lstat(reports); err == nil && !info.IsDir() {
 			err = errors.New("reports is no folder")
 		}
 	}
-	for name, data := range byName {
-		if err != nil {
-			break
+	for _, name := range slices.Sorted(maps.Keys(x.Public)) {
+		if err == nil {
+			err = replaceFile(reports, namedFile{name, x.Public[name]})
 		}
-		if name != filepath.Base(name) || len(data) > MaxSigstore {
-			err = errors.New("the statement " + name + " is none that is kept")
-			break
-		}
-		err = replaceFile(reports, namedFile{name, data})
 	}
-	if err != nil {
-		return fault.New(fault.BackendFailed, "", "the signed statements could not be written to %q: %v", reports, plain(err)).With("bundle", dir).Because(err)
-	}
-	return nil
+	return err
 }
 
 // replaceFile writes a file beside its place, and renames it there when it is

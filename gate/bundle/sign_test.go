@@ -22,9 +22,27 @@ func signature() Signature {
 	return Signature{Status: SignedKey, Value: base64.StdEncoding.EncodeToString([]byte("sig")), Algorithm: "ed25519", PublicKey: "-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----\n"}
 }
 
+// add signs the bundle in a folder.
+func add(dir string, sigstore []byte, with Signature, replace bool) (*Sealed, error) {
+	s, err := Read(dir)
+	if err != nil {
+		s = &Sealed{Dir: dir}
+	}
+	return AddSignature(s, Signed{Signature: with, Sigstore: sigstore}, replace)
+}
+
+// addAll signs the bundle in a folder anew, in public formats too.
+func addAll(dir string, sigstore []byte) (*Sealed, error) {
+	s, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return AddSignature(s, Signed{signature(), sigstore, map[string][]byte{"svr.sigstore.json": sigstore, "vsa.sigstore.json": sigstore}}, true)
+}
+
 func sign(t testing.TB, dir string) *Sealed {
 	t.Helper()
-	s, err := AddSignature(dir, statement, signature(), false)
+	s, err := add(dir, statement, signature(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +68,12 @@ func TestSigning(t *testing.T) {
 	if a.AttestationDigest == before.Attestation.AttestationDigest || a.BundleDigest != before.Attestation.BundleDigest || a.CreatedAt != before.Attestation.CreatedAt || a.Host != before.Attestation.Host {
 		t.Errorf("before %+v\nafter %+v", before.Attestation, a)
 	}
-	if _, err := AddSignature(dir, statement, signature(), false); codeOf(err) != fault.Usage {
+	if _, err := add(dir, statement, signature(), false); codeOf(err) != fault.Usage {
 		t.Errorf("signed twice: %v", err)
 	}
 	other := signature()
 	other.Status, other.PublicKey = SignedKeyless, "https://github.com/o/r (https://issuer)"
-	s, err = AddSignature(dir, append(statement, '\n'), other, true)
+	s, err = add(dir, append(statement, '\n'), other, true)
 	if err != nil || s.Attestation.SignatureStatus != SignedKeyless || *s.Attestation.PublicKey != other.PublicKey || len(s.Sigstore) != len(statement)+1 {
 		t.Errorf("replaced: %+v %v", s, err)
 	}
@@ -83,7 +101,7 @@ func TestWhatCannotBeASignature(t *testing.T) {
 	} {
 		s := signature()
 		c.change(&s)
-		_, err := AddSignature(dir, c.statement, s, false)
+		_, err := add(dir, c.statement, s, false)
 		if codeOf(err) != fault.BackendFailed || strings.Contains(err.Error(), ghp) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -91,11 +109,11 @@ func TestWhatCannotBeASignature(t *testing.T) {
 	if after := files(t, dir); len(after) != len(untouched) {
 		t.Errorf("left behind: %d files, before %d", len(after), len(untouched))
 	}
-	if _, err := AddSignature(filepath.Join(dir, "nothing"), statement, signature(), false); codeOf(err) != fault.RunNotFound {
+	if _, err := add(filepath.Join(dir, "nothing"), statement, signature(), false); codeOf(err) != fault.RunNotFound {
 		t.Errorf("%v", err)
 	}
 	edit(t, filepath.Join(dir, "evidence.json"), "VERIFIED", "FAILED")
-	if _, err := AddSignature(dir, statement, signature(), false); codeOf(err) != fault.AttestationTampered {
+	if _, err := add(dir, statement, signature(), false); codeOf(err) != fault.AttestationTampered {
 		t.Errorf("a bundle that does not hold was signed: %v", err)
 	}
 }
@@ -107,7 +125,7 @@ func TestOneSignerAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AddSignature(dir, statement, signature(), false); codeOf(err) != fault.BackendFailed || !strings.Contains(err.Error(), "locked") {
+	if _, err := add(dir, statement, signature(), false); codeOf(err) != fault.BackendFailed || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("%v", err)
 	}
 	unlock()
@@ -203,10 +221,18 @@ func TestStraySignature(t *testing.T) {
 	}
 }
 
-func TestWriteStatements(t *testing.T) {
+func TestPublicStatements(t *testing.T) {
 	dir := write(t, t.TempDir(), content(t))
+	put := func(public map[string][]byte) error {
+		s, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = AddSignature(s, Signed{signature(), statement, public}, true)
+		return err
+	}
 	for _, data := range []string{"one", "two"} {
-		if err := WriteStatements(dir, map[string][]byte{"vsa.sigstore.json": []byte(data), "svr.sigstore.json": []byte(data)}); err != nil {
+		if err := put(map[string][]byte{"vsa.sigstore.json": []byte(data), "svr.sigstore.json": []byte(data)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := files(t, filepath.Join(dir, "reports")); len(got) != 2 || string(got["vsa.sigstore.json"]) != data {
@@ -214,19 +240,41 @@ func TestWriteStatements(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"../evidence.json", "a/b", "", ".."} {
-		if err := WriteStatements(dir, map[string][]byte{name: nil}); codeOf(err) != fault.BackendFailed {
+		if err := put(map[string][]byte{name: nil}); codeOf(err) != fault.BackendFailed {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := WriteStatements(dir, map[string][]byte{"huge": make([]byte, MaxSigstore+1)}); codeOf(err) != fault.BackendFailed {
+	if err := put(map[string][]byte{"huge": make([]byte, MaxSigstore+1)}); codeOf(err) != fault.BackendFailed {
 		t.Errorf("a huge statement: %v", err)
 	}
 	outside := t.TempDir()
 	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "reports")), os.Symlink(outside, filepath.Join(dir, "reports"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteStatements(dir, map[string][]byte{"vsa.sigstore.json": nil}); codeOf(err) != fault.BackendFailed {
+	if err := put(map[string][]byte{"vsa.sigstore.json": nil}); codeOf(err) != fault.BackendFailed {
 		t.Errorf("written through a link: %v", err)
+	}
+}
+
+// TestAnotherBundleMeanwhile: a signature over one run is not put beside another.
+func TestAnotherBundleMeanwhile(t *testing.T) {
+	dir := write(t, t.TempDir(), content(t))
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := write(t, t.TempDir(), content(t))
+	if err := errors.Join(os.RemoveAll(dir), os.Rename(other, dir+"x")); err != nil {
+		t.Fatal(err)
+	}
+	moved := *s
+	moved.Dir = dir + "x"
+	if _, err := AddSignature(&moved, Signed{signature(), statement, nil}, true); codeOf(err) == "" {
+		t.Error("it was signed")
+	}
+	now, err := Read(copyBundle(t, dir+"x"))
+	if err != nil || now.Sigstore != nil {
+		t.Errorf("%+v %v", now, err)
 	}
 }
 
@@ -236,7 +284,7 @@ func TestSignatureThatCannotBeWritten(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, sigstoreName), 0o755); err != nil { // in the place of the file
 		t.Fatal(err)
 	}
-	if _, err := AddSignature(dir, statement, signature(), false); codeOf(err) != fault.BackendFailed || !strings.Contains(err.Error(), "must be called unsigned") {
+	if _, err := add(dir, statement, signature(), false); codeOf(err) != fault.BackendFailed || !strings.Contains(err.Error(), "could not be kept") {
 		t.Errorf("%v", err)
 	}
 	if s, err := Read(dir); err != nil || s.Attestation.SignatureStatus != Unsigned || strings.Join(s.Unknown, " ") != sigstoreName {
@@ -254,7 +302,7 @@ func TestSignerProcess(t *testing.T) {
 		return
 	}
 	dieAtStep(t)
-	if _, err := AddSignature(dir, append(statement, '\n'), signature(), true); err != nil {
+	if _, err := addAll(dir, append(statement, '\n')); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -273,7 +321,7 @@ func TestSignerKilledAtEveryStep(t *testing.T) {
 	for what, original := range map[string]string{"unsigned": unsigned, "signed": signed} {
 		steps, counting := 0, step
 		step = func(string) { steps++ }
-		if _, err := AddSignature(copyBundle(t, original), statement, signature(), true); err != nil {
+		if _, err := addAll(copyBundle(t, original), statement); err != nil {
 			t.Fatal(err)
 		}
 		step = counting
@@ -294,10 +342,13 @@ func TestSignerKilledAtEveryStep(t *testing.T) {
 				t.Errorf("%s, killed before step %d: %v", what, n, err)
 				continue
 			}
+			if len(s.Unknown) > 0 && !s.Interrupted() {
+				t.Errorf("%s, killed before step %d: %v is not said to be of a signing", what, n, s.Unknown)
+			}
 			if s.Sigstore == nil && s.Attestation.SignatureStatus != Unsigned {
 				t.Errorf("%s, killed before step %d: %+v", what, n, s.Attestation)
 			}
-			again, err := AddSignature(dir, statement, signature(), true)
+			again, err := addAll(dir, statement)
 			if err != nil || again.Sigstore == nil || len(again.Unknown) > 0 {
 				t.Errorf("%s, signed again after a kill before step %d: %+v %v", what, n, again, err)
 			}

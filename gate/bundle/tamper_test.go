@@ -94,7 +94,7 @@ func TestEveryByteIsBound(t *testing.T) {
 		if flips < 5000 {
 			t.Errorf("%s: only %d bytes were flipped", what, flips)
 		}
-		if err := WriteStatements(dir, map[string][]byte{"vsa.sigstore.json": []byte("{}")}); err != nil {
+		if err := (Signed{Public: map[string][]byte{"vsa.sigstore.json": []byte("{}")}}).writePublic(dir); err != nil {
 			t.Fatal(err)
 		}
 		edit(t, filepath.Join(dir, "reports", "vsa.sigstore.json"), "{}", "[]")
@@ -136,6 +136,29 @@ func TestWhiteSpaceIsNoTampering(t *testing.T) {
 	}
 	if _, err := Read(dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnotherSpellingIsTampering: what leaves the values as they are is a change
+// all the same, but for white space.
+func TestAnotherSpellingIsTampering(t *testing.T) {
+	for _, c := range []struct {
+		name, old, new string
+		code           fault.Code
+	}{
+		{"evidence.json", `"duration_seconds":0.25,`, `"duration_seconds":0.250,`, fault.AttestationTampered},
+		{"evidence.json", `"duration_seconds":0.25,`, `"duration_seconds":25e-2,`, fault.AttestationTampered},
+		{"evidence.json", `"verdict"`, `"\u0076erdict"`, fault.AttestationTampered},
+		{"evidence.json", `{"advisory_findings":[],`, "\ufeff{\"advisory_findings\":[],", fault.AttestationTampered},
+		{"attestation.json", `"schema_version":1`, `"schema_version":1.0`, fault.AttestationTampered},
+		{"attestation.json", `"VERIFIED"`, `"\u0056ERIFIED"`, fault.AttestationTampered},
+		{"contract.json", `"checks"`, `"\u0063hecks"`, fault.ContractTampered},
+	} {
+		dir := copyBundle(t, write(t, t.TempDir(), content(t)))
+		edit(t, filepath.Join(dir, c.name), c.old, c.new)
+		if _, err := Read(dir); codeOf(err) != c.code {
+			t.Errorf("%s, %s for %s: %v", c.name, c.new, c.old, err)
+		}
 	}
 }
 

@@ -79,12 +79,22 @@ func decide(s *bundle.Sealed, sig *seal.Signature, p *Policy, granted contract.A
 	return d
 }
 
+// NotSigned refuses a bundle of nobody's where somebody's is asked for.
+func NotSigned(s *bundle.Sealed) error {
+	return fault.New(fault.PolicyUnmet, "Ask whoever judged for a signed bundle: `gate run --sign`, or `gate sign` afterwards.",
+		"the bundle is not signed, and hashes alone do not say who wrote it").With("requirement", "signature").With("bundle", s.Dir)
+}
+
 // known refuses a bundle with files that nothing binds.
 func known(s *bundle.Sealed) error {
 	if len(s.Unknown) == 0 {
 		return nil
 	}
-	return fault.New(fault.UnknownFile, "", "the bundle holds %q, which no gate puts there", s.Unknown[0]).With("bundle", s.Dir).With("files", s.Unknown)
+	mend := ""
+	if s.Interrupted() {
+		mend = "A signing was interrupted there: sign the run again with `gate sign --force`."
+	}
+	return fault.New(fault.UnknownFile, mend, "the bundle holds %q, which no gate puts there", s.Unknown[0]).With("bundle", s.Dir).With("files", s.Unknown)
 }
 
 // signedBy compares who signed with who is trusted. The backend has done so, with
@@ -92,7 +102,7 @@ func known(s *bundle.Sealed) error {
 // signature that was verified with another one is noticed.
 func signedBy(s *bundle.Sealed, sig *seal.Signature, t seal.Trust) error {
 	if s.Sigstore == nil || sig == nil {
-		return fault.New(fault.PolicyUnmet, "Sign the run with `gate sign`, or run it with --sign.", "the bundle is not signed, and hashes alone do not say who wrote it").With("requirement", "signature").With("bundle", s.Dir)
+		return NotSigned(s)
 	}
 	wrong := func(reason, format string, args ...any) error {
 		return fault.New(fault.SignatureInvalid, "", format, args...).With("reason", reason).With("bundle", s.Dir)

@@ -74,7 +74,7 @@ func (s *scene) check() (policy.Decision, error) {
 		s.t.Fatal(err)
 	}
 	s.sig.Payload = payload
-	if sealed, err = bundle.AddSignature(sealed.Dir, []byte("{}"), seal.Describe(&s.sig), false); err != nil {
+	if sealed, err = bundle.AddSignature(sealed, bundle.Signed{Signature: seal.Describe(&s.sig), Sigstore: []byte("{}")}, false); err != nil {
 		s.t.Fatal(err)
 	}
 	if s.after != nil {

@@ -304,7 +304,7 @@ func TestAttests(t *testing.T) {
 	identity := proven()
 	identity.Mode, identity.Certificate = seal.ModeKeyless, &seal.Certificate{Subject: "https://github.com/o/r/.github/workflows/w.yml@refs/heads/main", Issuer: "https://issuer"}
 	for _, sig := range []*seal.Signature{proven(), identity} {
-		signed, err := bundle.AddSignature(s.Dir, []byte("{}"), seal.Describe(sig), true)
+		signed, err := bundle.AddSignature(s, bundle.Signed{Signature: seal.Describe(sig), Sigstore: []byte("{}")}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
