@@ -86,7 +86,11 @@ type reading struct {
 // reading is given with an error too, for what it has cost.
 func open(dir string) (*reading, error) {
 	r := &reading{dir: dir, sealed: &Sealed{Dir: dir}}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	info, err := os.Stat(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, r.lost(fault.RunNotFound, "the bundle", cannotRead(err))
+	}
+	if err != nil || !info.IsDir() {
 		return r, fault.New(fault.RunNotFound, "", "there is no bundle at %q", dir).With("bundle", dir)
 	}
 	for _, check := range []func() error{
@@ -116,7 +120,7 @@ func (r *reading) file(name string, most int64) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", plain(err))
+		return nil, cannotRead(err)
 	}
 	if int64(len(data)) > most {
 		return nil, fmt.Errorf("grew over %d bytes while it was read", most)
@@ -127,12 +131,20 @@ func (r *reading) file(name string, most int64) ([]byte, error) {
 
 var errMissing = errors.New("is missing")
 
-// orUnreadable keeps apart what was changed and what could not be looked at.
-func orUnreadable(code fault.Code, err error) fault.Code {
-	if errors.Is(err, fs.ErrPermission) {
-		return fault.AttestationInvalid
+// unread is why a part could not be looked at, which says nothing of what it holds.
+type unread struct{ error }
+
+func cannotRead(err error) error { return &unread{fmt.Errorf("cannot be read: %w", plain(err))} }
+
+// lost makes the fault of a part that did not come: with the code of what is wrong
+// with it, unless nobody could look.
+func (r *reading) lost(code fault.Code, part string, err error) *fault.Error {
+	f := r.refuse(code, part, "%v", err)
+	var u *unread
+	if errors.As(err, &u) {
+		f.Code, f.Fix = fault.AttestationInvalid, "Make it readable for the user that asks; nothing was said about what it holds."
 	}
-	return code
+	return f
 }
 
 // openRegular opens a file that is one: no link, FIFO, socket or device.
@@ -145,11 +157,11 @@ func openRegular(path string) (*os.File, int64, error) {
 		return nil, 0, errors.New("is no regular file")
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot be read: %w", plain(err))
+		return nil, 0, cannotRead(err)
 	}
 	f, err := os.OpenFile(path, openFlags, 0)
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot be read: %w", plain(err))
+		return nil, 0, cannotRead(err)
 	}
 	// What was opened may not be what was looked at.
 	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -195,7 +207,7 @@ func place(err error) string {
 func (r *reading) readAttestation() error {
 	data, err := r.file(attestationName, maxAttestation)
 	if err != nil {
-		return r.refuse(fault.AttestationInvalid, attestationName, "%v", err)
+		return r.lost(fault.AttestationInvalid, attestationName, err)
 	}
 	doc, err := strictjson.Parse(data, strictjson.ContractLimits)
 	if err != nil {
@@ -251,7 +263,7 @@ func (r *reading) readSignature() error {
 		return r.refuse(fault.SignatureInvalid, sigstoreName, "is missing: attestation.json says that the bundle is signed, so the signature was stripped from it").With("reason", "stripped")
 	}
 	if err != nil {
-		return r.refuse(orUnreadable(fault.SignatureInvalid, err), sigstoreName, "%v", err)
+		return r.lost(fault.SignatureInvalid, sigstoreName, err)
 	}
 	if actual := strictjson.Sum(data).String(); actual != *a.SigstoreDigest {
 		return r.refuse(fault.SignatureInvalid, sigstoreName, "is not the one that attestation.json names: it states the digest %q and it digests to %s", *a.SigstoreDigest, actual).
@@ -264,7 +276,7 @@ func (r *reading) readSignature() error {
 func (r *reading) readEvidence() error {
 	data, err := r.file(evidenceName, maxEvidence)
 	if err != nil {
-		return r.refuse(fault.AttestationInvalid, evidenceName, "%v", err)
+		return r.lost(fault.AttestationInvalid, evidenceName, err)
 	}
 	doc, err := strictjson.Parse(data, strictjson.DocumentLimits)
 	if err != nil {
@@ -306,7 +318,7 @@ func (e *Evidence) consistent() bool {
 func (r *reading) readContract() error {
 	data, err := r.file(contractName, maxContract)
 	if err != nil {
-		return r.refuse(orUnreadable(fault.ContractTampered, err), contractName, "%v", err)
+		return r.lost(fault.ContractTampered, contractName, err)
 	}
 	stated := r.sealed.Evidence.ContractDigest
 	k, err := contract.Parse(contractName, data)
@@ -419,10 +431,10 @@ func (r *reading) takeInventory() error {
 		part := blobsName + "/" + algorithmName + "/" + hex
 		f, actual, err := openRegular(filepath.Join(r.dir, filepath.FromSlash(part)))
 		if err != nil {
-			return r.refuse(fault.BlobTampered, part, "%v", err)
+			return r.lost(fault.BlobTampered, part, err)
 		}
 		if err := f.Close(); err != nil {
-			return r.refuse(fault.BlobTampered, part, "cannot be read: %v", err)
+			return r.lost(fault.BlobTampered, part, cannotRead(err))
 		}
 		if actual != size {
 			return r.refuse(fault.BlobTampered, part, "has %d bytes and evidence.json names %d", actual, size)
@@ -498,7 +510,7 @@ func (r *reading) checkBlobs() error {
 	for hex, size := range r.blobs {
 		part := blobsName + "/" + algorithmName + "/" + hex
 		if err := checkBlob(filepath.Join(r.dir, filepath.FromSlash(part)), hex, size); err != nil {
-			return r.refuse(fault.BlobTampered, part, "%v", err)
+			return r.lost(fault.BlobTampered, part, err)
 		}
 	}
 	return nil
@@ -513,7 +525,7 @@ func checkBlob(path, hex string, size int64) error {
 	var d strictjson.Digest
 	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(f, size+1)); err != nil {
-		return fmt.Errorf("cannot be read: %w", plain(err))
+		return cannotRead(err)
 	}
 	if h.Sum(d[:0]); d.Hex() != hex {
 		return fmt.Errorf("was changed after it was written: it digests to %s", d)
@@ -535,7 +547,7 @@ func (s *Sealed) Blob(ref record.Ref) ([]byte, error) {
 		err = errors.New("was changed after it was written")
 	}
 	if err != nil {
-		return nil, r.refuse(fault.BlobTampered, part, "%v", err)
+		return nil, r.lost(fault.BlobTampered, part, err)
 	}
 	return data, nil
 }

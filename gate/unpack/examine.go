@@ -83,7 +83,7 @@ func checkEnd(name string, r io.ReaderAt, size int64) (directory int64, err erro
 	}
 	tail := make([]byte, min(size, endLength+locatorLength))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
-		return 0, refuse(name, "", "cannot be read: %v", plain(err))
+		return 0, unread(name, err)
 	}
 	at := len(tail) - endLength
 	if at < 0 || string(tail[:4]) != endSignature && string(tail[at:at+4]) != endSignature {

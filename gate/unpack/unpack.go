@@ -72,6 +72,8 @@ func (b *Bundle) Close() error {
 func Open(ctx context.Context, path string) (*Bundle, error) {
 	info, err := os.Stat(path)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, unread(path, err)
 	case err != nil:
 		return nil, fault.New(fault.RunNotFound, "Pass the folder of a run, or the zip archive of one.", "there is no bundle at %q", path).With("bundle", path)
 	case info.IsDir():
@@ -82,7 +84,7 @@ func Open(ctx context.Context, path string) (*Bundle, error) {
 	// A FIFO that has taken its place by now must not hold this up.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, refuse(path, "", "cannot be read: %v", plain(err))
+		return nil, unread(path, err)
 	}
 	defer f.Close()
 	// What was opened may not be what was looked at.
@@ -195,6 +197,12 @@ func refuse(path, entry, format string, args ...any) *fault.Error {
 		return fault.New(fault.ZipRefused, "", "the archive %q %s", path, why).With("archive", path)
 	}
 	return fault.New(fault.ZipRefused, "", "the entry %q of the archive %q %s", clip(entry), path, why).With("archive", path).With("entry", clip(entry))
+}
+
+// unread is the fault of what nobody could look at.
+func unread(path string, err error) *fault.Error {
+	return fault.New(fault.AttestationInvalid, "Make it readable for the user that asks; nothing was said about what it holds.",
+		"%q cannot be read: %v", path, plain(err)).With("bundle", path).Because(err)
 }
 
 func failed(path string, err error) error {
