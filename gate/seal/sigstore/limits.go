@@ -40,8 +40,10 @@ const (
 	// before the first, whatever was tried how often.
 	signTime    = 3 * time.Minute
 	prepareTime = 2 * time.Minute
-	// trustTime bounds fetching the trusted root for a verification.
+	// trustTime bounds getting the trusted root for a verification, and fetchTime
+	// what of it is fetched: after that comes what there is without a network.
 	trustTime = time.Minute
+	fetchTime = 20 * time.Second
 
 	// tokenLeft is how long an identity token must still live when it is used, and
 	// certificateLeft a certificate: a clock may be off by some seconds, and a

@@ -16,12 +16,14 @@ type backend struct {
 	network *network
 	now     func() time.Time
 	tufRoot func() []byte // of the public instance's TUF repository
+	// fetchTime is how long that repository is waited for.
+	fetchTime time.Duration
 }
 
 // New gives the backend that signs and verifies with Sigstore. It holds no
 // state: what was fetched is kept in the cache folder that a call names.
 func New() seal.Backend {
-	return &backend{network: &network{base: http.DefaultTransport, wait: pause}, now: time.Now, tufRoot: tuf.DefaultRoot}
+	return &backend{network: &network{base: http.DefaultTransport, wait: pause}, now: time.Now, tufRoot: tuf.DefaultRoot, fetchTime: fetchTime}
 }
 
 // Prepare implements seal.Backend.

@@ -2,6 +2,7 @@ package sigstore
 
 import (
 	"context"
+	"crypto/tls"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ type source struct {
 	file  string // "" for the public instance
 	cache string // folder; "" keeps nothing
 	warn  func(string)
-	old   func() // called when the copy of the program is used; may be nil
+	old   func(which string) // told which one is used when no newer one could be had; may be nil
 }
 
 // trustedRoot gives what certificates, timestamps and log entries are verified
@@ -56,11 +57,12 @@ func (b *backend) trustedRoot(ctx context.Context, from source) (*root.TrustedRo
 	}
 	client, err := b.publicInstance(ctx, from)
 	if err == nil {
+		defer client.close()
 		var r *root.TrustedRoot
 		if r, err = root.GetTrustedRoot(client.Client); err == nil {
 			return r, nil
 		}
-		err = client.classify(err)
+		err = client.fetch.classify(err)
 	}
 	var u *unreachable
 	if !errors.As(err, &u) {
@@ -71,7 +73,7 @@ func (b *backend) trustedRoot(ctx context.Context, from source) (*root.TrustedRo
 			", which this program carries, is used: keys that were withdrawn since are still trusted, and newer ones are not known")
 	}
 	if from.old != nil {
-		from.old()
+		from.old("of " + snapshotDate + ", which this program carries,")
 	}
 	return root.NewTrustedRootFromJSON(snapshot)
 }
@@ -83,6 +85,7 @@ func (b *backend) publicSigningConfig(ctx context.Context, how seal.Signing) (*r
 	if err != nil {
 		return nil, err
 	}
+	defer client.close()
 	return root.GetSigningConfig(client.Client)
 }
 
@@ -96,17 +99,18 @@ func (u *unreachable) Unwrap() error { return u.error }
 type instance struct {
 	*tuf.Client
 	fetch *fetcher
+	close func()
 }
-
-// classify says of an error whether the repository was reached at all.
-func (i *instance) classify(err error) error { return i.fetch.classify(err) }
 
 // publicInstance opens the TUF repository of the public instance: through the
 // network, or from what was fetched within a day; when there is no network, also
 // from what was fetched before and has not expired.
 func (b *backend) publicInstance(ctx context.Context, from source) (*instance, error) {
-	fetch := &fetcher{ctx: ctx, client: b.network.client(ctx, fetchAttempts, from.warn)}
-	options := &tuf.Options{Root: b.tufRoot(), RepositoryBaseURL: tuf.DefaultMirror, Fetcher: fetch, Context: ctx}
+	// What drops packets is waited for less long than what is told apart from it:
+	// there is something to fall back to.
+	fetching, cancel := context.WithTimeout(ctx, b.fetchTime)
+	fetch := &fetcher{whole: ctx, ctx: fetching, client: b.network.client(fetching, fetchAttempts, from.warn)}
+	options := &tuf.Options{Root: b.tufRoot(), RepositoryBaseURL: tuf.DefaultMirror, Fetcher: fetch, Context: fetching}
 	if writable(from.cache) {
 		options.CachePath, options.CacheValidity = from.cache, cacheDays
 	} else {
@@ -114,13 +118,21 @@ func (b *backend) publicInstance(ctx context.Context, from source) (*instance, e
 	}
 	client, err := tuf.New(options)
 	if err == nil {
-		return &instance{client, fetch}, nil
+		return &instance{client, fetch, cancel}, nil
 	}
 	err = fetch.classify(err)
+	cancel()
 	var u *unreachable
 	if errors.As(err, &u) && !options.DisableLocalCache {
+		options.Context = ctx // no network is asked
 		if cached, e := tuf.New(options.WithForceCache()); e == nil {
-			return &instance{cached, fetch}, nil
+			if from.warn != nil {
+				from.warn("the public Sigstore instance cannot be reached (" + u.Error() + "); what was fetched from it before is used: it may not know of keys that came or were withdrawn since")
+			}
+			if from.old != nil {
+				from.old("that was fetched before")
+			}
+			return &instance{cached, fetch, func() {}}, nil
 		}
 	}
 	return nil, err
@@ -141,16 +153,19 @@ func writable(dir string) bool {
 
 // fetcher downloads for the TUF client, and remembers when nobody answered.
 type fetcher struct {
-	ctx    context.Context
+	whole  context.Context // of the caller
+	ctx    context.Context // of fetching, which ends sooner
 	client *http.Client
 	silent error
 }
 
 func (f *fetcher) classify(err error) error {
-	if f.ctx.Err() != nil {
-		return context.Cause(f.ctx)
-	}
-	if f.silent != nil {
+	switch {
+	case f.whole.Err() != nil:
+		return context.Cause(f.whole)
+	case errors.Is(f.ctx.Err(), context.DeadlineExceeded):
+		return &unreachable{fmt.Errorf("it did not answer in time: %w", f.ctx.Err())}
+	case f.silent != nil:
 		return &unreachable{f.silent}
 	}
 	return err
@@ -164,7 +179,11 @@ func (f *fetcher) DownloadFile(address string, most int64, _ time.Duration) ([]b
 	}
 	resp, err := f.client.Do(req)
 	if err != nil {
-		f.silent = err
+		// A certificate that does not hold is no weather: somebody answered.
+		var forged *tls.CertificateVerificationError
+		if !errors.As(err, &forged) {
+			f.silent = err
+		}
 		return nil, err
 	}
 	defer resp.Body.Close()

@@ -56,12 +56,17 @@ func TestPublicInstanceUnreachable(t *testing.T) {
 	for name, network := range map[string]answering{
 		"no network": func(*http.Request) (int, string, error) { return 0, "", errors.New("no route to host") },
 		"down":       func(*http.Request) (int, string, error) { return http.StatusBadGateway, "", nil },
+		// A wall that drops packets: nobody answers, and nobody says so.
+		"silent": func(r *http.Request) (int, string, error) { <-r.Context().Done(); return 0, "", r.Context().Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			signed := w.unconfirmed(statement("a"))
 			b, waited := patient()
 			b.network.base = network
+			if name == "silent" {
+				b.fetchTime = time.Millisecond
+			}
 			var warned []string
 			trust := w.trust()
 			trust.TrustedRoot, trust.CacheDir = "", filepath.Join(t.TempDir(), "cache")

@@ -123,6 +123,14 @@ func TestPublicInstance(t *testing.T) {
 	if err := verify(); err != nil || r.asked == first {
 		t.Errorf("%d requests more, %v", r.asked-first, err)
 	}
+	if said := strings.Join(warned, "\n"); !strings.Contains(said, "fetched from it before") {
+		t.Errorf("no word of an old root: %q", said)
+	}
+	// Whom it does not know, a newer one may.
+	strangers := newWorld(t)
+	if _, err := b.Verify(ctx, strangers.unconfirmed(statement("a")), trust); err == nil || fault.As(err).Code != fault.TrustUnavailable {
+		t.Errorf("a stranger, by an old root: %v", err)
+	}
 	for _, text := range warned {
 		if strings.Contains(text, snapshotDate) {
 			t.Errorf("warned of the copy, though the cache holds: %q", text)

@@ -49,7 +49,7 @@ type anchor struct {
 	key      *keyVerifier         // nil for certificates
 	root     root.TrustedMaterial // nil when there is none; certificates need it
 	identity *seal.Identity       // nil for any
-	old      bool                 // root is the copy that the program carries
+	old      string               // which root it is, when a newer one could not be had
 }
 
 // Verify implements seal.Backend.
@@ -68,10 +68,10 @@ func (b *backend) Verify(ctx context.Context, text []byte, trust seal.Trust) (*s
 		return nil, err
 	}
 	proved, err := e.verify(a)
-	if a.old && err != nil && fault.As(err).Details["reason"] == Untrusted {
+	if a.old != "" && err != nil && fault.As(err).Details["reason"] == Untrusted {
 		// Keys change. What an old copy does not know may be known to the instance.
 		return nil, noTrust("Verify it where the public Sigstore instance can be reached, or pass --trusted-root.",
-			"the trusted root of %s, which this program carries, does not vouch for it, and a newer one could not be had: %s", snapshotDate, fault.As(err).Message).Because(err)
+			"the trusted root %s does not vouch for it, and a newer one could not be had: %s", a.old, fault.As(err).Message).Because(err)
 	}
 	return proved, err
 }
@@ -139,7 +139,7 @@ func (b *backend) anchorOf(ctx context.Context, e *entity, trust seal.Trust) (an
 	if signedByKey && (trust.TrustedRoot == "" || e.stamps+e.entries == 0) {
 		return a, nil
 	}
-	r, err := b.trustedRoot(ctx, source{file: trust.TrustedRoot, cache: trust.CacheDir, warn: trust.Warn, old: func() { a.old = true }})
+	r, err := b.trustedRoot(ctx, source{file: trust.TrustedRoot, cache: trust.CacheDir, warn: trust.Warn, old: func(which string) { a.old = which }})
 	if err != nil {
 		return a, noTrust("Pass --trusted-root with the trusted root of the deployment that signed.", "nothing was said about the signature: %v", err).Because(err)
 	}
