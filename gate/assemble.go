@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -77,6 +78,10 @@ func (a assembly) subjects(ctx context.Context) (out []bundle.Subject, missing [
 			out = append(out, bundle.Subject{Name: name, Digest: d.String(), Bytes: size})
 		}
 	}
+	inside, insideErr := roots.Open(a.roots[0], a.roots[1:])
+	if insideErr == nil {
+		defer inside.Close() // only read
+	}
 	for _, name := range a.request.Subjects {
 		path, err := filepath.Abs(name)
 		var files *roots.Files
@@ -90,14 +95,20 @@ func (a assembly) subjects(ctx context.Context) (out []bundle.Subject, missing [
 		}
 		add(files, filepath.ToSlash(filepath.Clean(name)), filepath.Base(path))
 		files.Close() // only read
+		var leaves *check.PathError
+		if insideErr == nil {
+			_, err = inside.Stat(ctx, path)
+		}
+		if errors.As(err, &leaves) && leaves.Code == fault.CheckRefused {
+			missing = append(missing, fmt.Sprintf("the subject %s lies outside the judged folder, so no check can have looked at it: the verdict binds its bytes and says nothing of them", check.Show(name)))
+		}
 	}
 	if len(a.file.Contract.Subjects) == 0 {
 		return out, missing
 	}
-	files, err := roots.Open(a.roots[0], a.roots[1:])
+	files, err := inside, insideErr
 	var entries []check.Entry
 	if err == nil {
-		defer files.Close()
 		entries, err = files.List(ctx, ".")
 	}
 	if err != nil {

@@ -51,6 +51,9 @@ func (g Gate) Require(ctx context.Context, r Requirement) (policy.Decision, erro
 			tell(text)
 		}
 	}
+	if bundle.HasRuns(r.Bundle) {
+		return none, fault.New(fault.RunNotFound, "Pass the folder of one run below verifications.", "%q is a data folder, and no bundle itself", r.Bundle).With("bundle", r.Bundle)
+	}
 	b, err := unpack.Open(ctx, r.Bundle)
 	if err != nil {
 		return none, err

@@ -50,7 +50,8 @@ for the bundle that it was given: it cannot know of a later run that failed.`,
 	f.StringVar(&p.Source, "source-revision", "", "`COMMIT` that must have been judged")
 	f.StringVar(&r.VerifierDigest, "verifier-digest", "", "`DIGEST` of the gate that must have judged")
 	f.StringVar(&assurance, "assurance", "", "least `LEVEL` of assurance (default: what the contract requires)")
-	f.DurationVar(&p.MaxAge, "max-age", 0, "greatest `AGE` of the evidence, such as 24h (default: any)")
+	f.DurationVar(&p.MaxAge, "max-age", 0, "greatest `AGE` of the evidence, such as 36h or 90m; days are no unit (default: any)")
+	f.Lookup("max-age").DefValue = "" // 0 is no age, but none asked for
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("max-age") && p.MaxAge <= 0 {
 			return fault.New(fault.Usage, "Pass a duration such as 24h, or leave it out.", "an age of %s is none that evidence can have", p.MaxAge)

@@ -33,6 +33,9 @@ The password of a key comes from COSIGN_PASSWORD or a file, and is never asked f
 	signFlags(cmd, &how, &mode, "")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the signature that the run has")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if mode == "" && how.Key != "" {
+			mode = string(seal.ModeKey) // what else
+		}
 		if err := c.signing(&how, mode); err != nil {
 			return err
 		}

@@ -90,6 +90,12 @@ func (e *Entry) recheck(budget int64) int64 {
 	return cost
 }
 
+// HasRuns says whether a folder is a data folder, with the bundles of runs in it.
+func HasRuns(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, verificationsName))
+	return err == nil && info.IsDir()
+}
+
 // Find gives the folder of a run: by its id in the data folder, or by the path
 // of a folder. Nothing but a well-formed id is ever looked up in the data folder.
 func Find(dataDir, idOrDir string) (string, error) {

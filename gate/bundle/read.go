@@ -105,7 +105,12 @@ func open(dir string) (*reading, error) {
 
 // refuse makes the fault that says which part of the bundle does not hold.
 func (r *reading) refuse(code fault.Code, part, format string, args ...any) *fault.Error {
-	return fault.New(code, "", "%s", part+" "+fmt.Sprintf(format, args...)).With("bundle", r.dir).With("part", part)
+	mend, what := "", part
+	if code == fault.ContractTampered {
+		// The code's own mend is for whoever has the contract, and this is a copy of it.
+		mend, what = "Take the bundle from where it was first written.", part+" of the bundle"
+	}
+	return fault.New(code, mend, "%s", what+" "+fmt.Sprintf(format, args...)).With("bundle", r.dir).With("part", part)
 }
 
 // file reads a regular file of the bundle.

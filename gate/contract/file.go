@@ -67,7 +67,11 @@ func ReadText(name string) (*Text, error) {
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return nil, fault.New(fault.ContractUnreadable, "", "%s: cannot be read: %v", name, err).With("file", name)
+		mend := ""
+		if errors.Is(err, fs.ErrNotExist) {
+			mend = "Check the path: `gate init -o draft.json` writes a first draft, `gate freeze draft.json -o contract.json` the frozen one."
+		}
+		return nil, fault.New(fault.ContractUnreadable, mend, "%s: cannot be read: %v", name, err).With("file", name)
 	}
 	return parseText(name, data)
 }

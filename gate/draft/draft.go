@@ -58,6 +58,9 @@ type Draft struct {
 	Notes    []string // what was seen and not taken, and why
 }
 
+// example is the smallest contract there is, for whom nothing was found.
+const example = `{"contract_id": "mine", "checks": [{"id": "readme", "type": "file_exists", "params": {"path": "README.md"}}]}`
+
 // Make writes a draft. A repository in which nothing was found is a
 // contract_empty fault.
 func Make(ctx context.Context, src Source) (Draft, error) {
@@ -76,7 +79,7 @@ func Make(ctx context.Context, src Source) (Draft, error) {
 		if len(s.notes) > 0 {
 			why = ": " + strings.Join(s.notes, "; ")
 		}
-		return Draft{}, fault.New(fault.ContractEmpty, "Write the first check by hand: `gate checks` lists the types, `gate lint --schema` helps an editor.",
+		return Draft{}, fault.New(fault.ContractEmpty, "Write the first check by hand, such as "+example+": `gate checks` lists the types, `gate lint --schema` helps an editor.",
 			"nothing was found in %s that a first check could be about%s", check.Show(src.Name), why).With("notes", append([]string{}, s.notes...))
 	}
 	return s.draft(), nil

@@ -32,7 +32,10 @@ type Decision struct {
 }
 
 // onlyThisBundle stands in every decision.
-const onlyThisBundle = "speaks for this bundle only: whether a later run failed is for `gate status` to say"
+const onlyThisBundle = "speaks for this bundle only: whether a later run failed is for `gate status` to say, where there is one"
+
+// noArtifact stands in the decision about a run that was about no file.
+const noArtifact = "the run was about no release artifact: the file to ship is the evidence itself, and the verdict is about the commit and the folder that it names"
 
 // Check holds a bundle and its verified signature against a policy. Its error is
 // a fault that names what does not hold. The order is that of a reader who
@@ -69,6 +72,9 @@ func decide(s *bundle.Sealed, sig *seal.Signature, p *Policy, granted contract.A
 		RunID: e.RunID, Verdict: e.Verdict, Outcome: e.Outcome, Assurance: granted, Contract: p.Contract, Verifier: e.Verifier.Digest, Source: e.SourceRevision,
 		Subjects: p.Subjects, Signer: seal.Describe(sig).PublicKey, EndedAt: e.EndedAt, SignedTimes: sig.Times,
 		Limitations: append(slices.Clone(e.Limitations), onlyThisBundle),
+	}
+	if len(e.Subjects) == 0 {
+		d.Limitations = append(d.Limitations, noArtifact)
 	}
 	if len(sig.Times) > 0 {
 		at := earliest(sig).UTC().Format(time.RFC3339)

@@ -111,16 +111,17 @@ func bind(s *bundle.Sealed, files []Subject) error {
 	judged := seal.SubjectsOf(s)
 	released := len(s.Evidence.Subjects) > 0
 	for _, f := range files {
-		if why := unbound(judged, released, s.Attestation.BundleDigest, f); why != "" {
-			return fault.New(fault.SubjectMismatch, "", "%q is not what the verdict is about: %s", f.Name, why).
+		if why, mend := unbound(judged, released, s.Attestation.BundleDigest, f); why != "" {
+			return fault.New(fault.SubjectMismatch, mend, "%q is not what the verdict is about: %s", f.Name, why).
 				With("identity", "subject").With("subject", f.Name).With("digest", f.Digest.String())
 		}
 	}
 	return nil
 }
 
-// unbound says why a file is none of those that were judged; "" when it is one.
-func unbound(judged []seal.Subject, released bool, evidence string, f Subject) string {
+// unbound says why a file is none of those that were judged, and what to do; ""
+// when it is one.
+func unbound(judged []seal.Subject, released bool, evidence string, f Subject) (why, mend string) {
 	base := filepath.Base(f.Name)
 	sameBytes, sameName, nearer := "", "", ""
 	for _, j := range judged {
@@ -130,7 +131,7 @@ func unbound(judged []seal.Subject, released bool, evidence string, f Subject) s
 			// Where several files of that name were judged (linux/app, windows/app), the
 			// folders tell which one this is, and it must be that one's bytes.
 			if nearer = nearerTo(f.Name, j, judged); nearer == "" {
-				return ""
+				return "", ""
 			}
 		case bytes:
 			sameBytes = j.Name
@@ -140,17 +141,19 @@ func unbound(judged []seal.Subject, released bool, evidence string, f Subject) s
 	}
 	switch {
 	case nearer != "":
-		return fmt.Sprintf("by its name it may be %q, and it has the bytes of another file of that name that was judged: name it by as many of its folders as tell them apart", nearer)
+		return fmt.Sprintf("by its name it may be %q, and it has the bytes of another file of that name that was judged", nearer),
+			"If it is the one that you mean, name it by as many of its folders as tell them apart."
 	case sameBytes != "":
-		return fmt.Sprintf("its bytes were judged, but under the name %q", sameBytes)
+		return fmt.Sprintf("its bytes were judged, but under the name %q", sameBytes),
+			"Ship it under that name, or judge it under this one."
 	case sameName != "":
-		return fmt.Sprintf("a file of that name was judged, but with other bytes: sha256:%s, and this is %s", sameName, f.Digest)
+		return fmt.Sprintf("a file of that name was judged, but with other bytes: sha256:%s, and this is %s", sameName, f.Digest), ""
 	case released && f.Digest.String() == evidence:
-		return "it is the evidence, and this verdict is about release artifacts: pass the files that are shipped"
+		return "it is the evidence, and this verdict is about release artifacts", "Pass the files that are shipped."
 	case !released:
-		return "the run was about no release artifact; its statement binds evidence.json" + commitToo(judged) + " alone: judge again with --subject"
+		return "the run was about no release artifact; its statement binds evidence.json" + commitToo(judged) + " alone", "Judge again, with --subject and the files that are shipped."
 	}
-	return "neither a file of that name nor one with its bytes was judged: " + list(judged)
+	return "neither a file of that name nor one with its bytes was judged: " + list(judged), ""
 }
 
 // nearerTo names a judged file of other bytes that a name may just as well mean as

@@ -75,7 +75,7 @@ func Open(ctx context.Context, path string) (*Bundle, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, unread(path, err)
 	case err != nil:
-		return nil, fault.New(fault.RunNotFound, "Pass the folder of a run, or the zip archive of one.", "there is no bundle at %q", path).With("bundle", path)
+		return nil, fault.New(fault.RunNotFound, "Pass the folder of a run (`gate run` says where its evidence is), or the zip archive of one; a run's id alone is not looked up.", "there is no bundle at %q", path).With("bundle", path)
 	case info.IsDir():
 		return &Bundle{Dir: path}, nil
 	case !info.Mode().IsRegular():
