@@ -32,6 +32,7 @@ type View struct {
 	results []record.Result
 	title   string
 	foreign []string
+	signer  string
 }
 
 // Of makes the view of a bundle that was read back.
@@ -42,13 +43,16 @@ func Of(s *bundle.Sealed) View {
 	return v
 }
 
-// OfShown makes the view of a bundle whose signature was verified, with the
-// assurance that this granted.
-func OfShown(s *bundle.Sealed, granted contract.Assurance) View {
+// OfSigned makes the view of a bundle whose signature was verified: with the
+// assurance that this granted, and who signed, in words.
+func OfSigned(s *bundle.Sealed, granted contract.Assurance, signer string) View {
 	v := Of(s)
-	v.summary.Assurance = granted
+	v.summary.Assurance, v.signer = granted, signer
 	return v
 }
+
+// Signer is who signed, in words; "" when nobody did.
+func (v View) Signer() string { return v.signer }
 
 // OfUnwritten makes the view of a run that left no bundle. Its verdict is that
 // of a verifier that failed; no attestation and no folder can be named.

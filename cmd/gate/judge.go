@@ -70,15 +70,15 @@ func (c *cli) judge(ctx context.Context, r gate.Request) error {
 		}
 		sealed, err := c.gate.Run(ctx, r)
 		progress.End()
-		return c.answer(ctx, sealed, err, false)
+		return c.answer(ctx, r, sealed, err)
 	}
 	sealed, err := c.gate.Run(ctx, r)
-	return c.answer(ctx, sealed, err, false)
+	return c.answer(ctx, r, sealed, err)
 }
 
 // answer reports a run and takes its exit status. A run whose evidence could
 // not be kept is one that was judged: it has an answer, and not a refusal.
-func (c *cli) answer(ctx context.Context, sealed *bundle.Sealed, err error, reread bool) error {
+func (c *cli) answer(ctx context.Context, r gate.Request, sealed *bundle.Sealed, err error) error {
 	var (
 		v         reporter.View
 		unwritten *bundle.Unwritten
@@ -89,24 +89,38 @@ func (c *cli) answer(ctx context.Context, sealed *bundle.Sealed, err error, rere
 	case err != nil:
 		return err
 	default:
-		v = reporter.Of(sealed)
+		v = reporter.OfSigned(sealed, sealed.Judgement.Assurance, signerOf(sealed, r.Signing.Key, true))
 	}
-	return c.report(ctx, v, reread)
+	s := v.Summary()
+	c.status = statusOf(s.Verdict, s.Outcome)
+	return c.report(ctx, v, text.Reporter{DataDir: r.DataDir})
 }
 
-// report reports a run; one that was read back has no say in the exit status.
-func (c *cli) report(ctx context.Context, v reporter.View, reread bool) error {
-	if !reread {
-		s := v.Summary()
-		c.status = statusOf(s.Verdict, s.Outcome)
-	}
+// report writes a run.
+func (c *cli) report(ctx context.Context, v reporter.View, as text.Reporter) error {
 	if c.format == formatJSON {
 		return c.document(v.Summary())
 	}
-	if err := (text.Reporter{To: c.out, Style: c.style(c.out), Reread: reread}).Report(ctx, v); err != nil {
+	as.To, as.Style = c.out, c.style(c.out)
+	if err := as.Report(ctx, v); err != nil {
 		return notShown(err)
 	}
 	return nil
+}
+
+// signerOf says in words who signed, and how far that was asked.
+func signerOf(s *bundle.Sealed, key string, asked bool) string {
+	switch {
+	case s.Sigstore == nil:
+		return ""
+	case key != "":
+		return "the key of " + key
+	case s.Attestation.SignatureStatus == bundle.SignedKey:
+		return "a key that was not asked for: pass --key to see whose"
+	case !asked:
+		return *s.Attestation.PublicKey + "; pass --certificate-identity to ask for it"
+	}
+	return *s.Attestation.PublicKey
 }
 
 // dataDirFlag is where runs are kept.

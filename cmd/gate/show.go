@@ -6,6 +6,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/reporter"
+	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
 func (c *cli) showCommand() *cobra.Command {
@@ -41,7 +42,9 @@ The exit status says whether the bindings hold, whatever the verdict is.`,
 		if err != nil {
 			return err
 		}
-		return c.report(cmd.Context(), reporter.OfShown(shown.Sealed, shown.Assurance), true)
+		asked := trust.Identity != seal.Identity{}
+		v := reporter.OfSigned(shown.Sealed, shown.Assurance, signerOf(shown.Sealed, trust.Key, asked))
+		return c.report(cmd.Context(), v, text.Reporter{Reread: true})
 	}
 	return cmd
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/strictjson"
+	"github.com/verdictgate/verdictgate/reporter"
+	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
 func (c *cli) signCommand() *cobra.Command {
@@ -47,7 +49,11 @@ The password of a key comes from COSIGN_PASSWORD or a file, and is never asked f
 			return err
 		}
 		sealed, err := c.gate.Sign(cmd.Context(), dir, args[0], how, force)
-		return c.answer(cmd.Context(), sealed, err, true)
+		if err != nil {
+			return err
+		}
+		v := reporter.OfSigned(sealed, sealed.Judgement.Assurance, signerOf(sealed, how.Key, true))
+		return c.report(cmd.Context(), v, text.Reporter{DataDir: dataDir})
 	}
 	return cmd
 }

@@ -29,6 +29,8 @@ type Reporter struct {
 	Style Style
 	// Reread is set when the run was read back by `gate show` and not just made.
 	Reread bool
+	// DataDir is where the run was put, when that must be said to find it again.
+	DataDir string
 }
 
 var _ reporter.Reporter = Reporter{}
@@ -42,8 +44,8 @@ func (r Reporter) Report(_ context.Context, v reporter.View) error {
 	p.checks(results, s.Outcome != verdict.Error)
 	p.list("limitations", s.Limitations)
 	p.list("not part of the bundle", v.Foreign())
-	p.evidence(s)
-	p.next(s, results, r.Reread)
+	p.evidence(s, v.Signer())
+	p.next(s, r, v.Signer() != "")
 	return p.writeTo(r.To)
 }
 
@@ -295,7 +297,7 @@ func (p *page) list(title string, all []string) {
 	p.line("")
 }
 
-func (p *page) evidence(s reporter.Summary) {
+func (p *page) evidence(s reporter.Summary, signer string) {
 	row := func(name, value string) {
 		p.paragraph(p.paint(faint, pad(name, 9))+"  ", 11, plainTone, Escape(value))
 	}
@@ -307,13 +309,27 @@ func (p *page) evidence(s reporter.Summary) {
 		return
 	}
 	row("assurance", string(s.Assurance)+", "+strings.ReplaceAll(s.SignatureStatus, "_", " "))
+	if signer != "" {
+		row("signed by", signer)
+	}
 	// A path is for copying, so it is not broken.
 	p.line(p.paint(faint, pad("evidence", 9)) + "  " + p.fit(Escape(s.Bundle)))
 }
 
+// word writes a text so that a shell takes it for one word.
+func word(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // next says what to do now.
-func (p *page) next(s reporter.Summary, results []record.Result, reread bool) {
+func (p *page) next(s reporter.Summary, r Reporter, signed bool) {
 	again := "gate show " + s.RunID
+	if r.DataDir != "" {
+		again += " --data-dir " + word(r.DataDir)
+	}
 	var text string
 	switch {
 	case s.Bundle == "":
@@ -326,8 +342,10 @@ func (p *page) next(s reporter.Summary, results []record.Result, reread bool) {
 		text = "add a required check to the draft and freeze it: gate checks lists the types."
 	case s.Verdict != verdict.Verified:
 		text = "make what could not be examined reachable, as each fix says, and run it again."
-	case reread:
+	case r.Reread:
 		text = "every binding of this bundle holds; nothing was changed since it was written."
+	case signed:
+		text = "gate require lets a release depend on it; " + again + " re-checks it at any time."
 	default:
 		text = again + " re-checks this evidence at any time."
 	}
