@@ -44,8 +44,9 @@ type Request struct {
 }
 
 // Run judges a workspace by a frozen contract, writes the evidence bundle and
-// gives what was read back from it. An error is a refusal, nothing was judged;
-// or it is a [bundle.Unwritten], when the verifier failed and left no evidence.
+// gives what stands there. An error is a refusal, nothing was judged; or it is a
+// [bundle.Unwritten], when the verifier failed and left no evidence; or what was
+// judged could not be signed, and its detail "bundle" says where it is kept.
 // [fault.ErrElsewhere] says that the carried program must be asked instead; it
 // comes before anything was written or started.
 func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {

@@ -45,6 +45,15 @@ func statusOf(v verdict.Verdict, o verdict.Outcome) int {
 	return statusInconclusive
 }
 
+// statusOfRelease is the exit status of a verdict that a release depends on: it
+// goes on or it does not.
+func statusOfRelease(v verdict.Verdict, o verdict.Outcome) int {
+	if statusOf(v, o) == statusOK {
+		return statusOK
+	}
+	return statusFailed
+}
+
 // statusOfFault is the exit status of an error: a refusal, unless the verifier
 // itself failed.
 func statusOfFault(code fault.Code) int {

@@ -12,7 +12,6 @@ import (
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/policy"
 	"github.com/verdictgate/verdictgate/gate/seal"
-	"github.com/verdictgate/verdictgate/gate/verdict"
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
@@ -31,7 +30,8 @@ signature, which contract, how much assurance, how old at most. It re-checks eve
 of the bundle and says which of the three identities differs: what was judged, who judged,
 or by what.
 
-The exit status is 0 only for VERIFIED, 1 for another verdict and 2 for a refusal. It speaks
+The exit status is 0 only for VERIFIED, 1 for another verdict, 2 for a refusal, and 5 when the gate
+itself failed. It speaks
 for the bundle that it was given: it cannot know of a later run that failed.`,
 		Example: `  gate require evidence.zip --subject dist/shop.tar.gz --contract contract.json --key cosign.pub
   gate require evidence.zip --subject dist/shop.tar.gz --contract contract.json \
@@ -84,9 +84,7 @@ func trustFlags(cmd *cobra.Command, t *seal.Trust) {
 
 // decided tells what may be relied on, and takes its exit status.
 func (c *cli) decided(d policy.Decision, trust seal.Trust) error {
-	if c.status = statusFailed; d.Verdict == verdict.Verified && d.Outcome == verdict.Pass {
-		c.status = statusOK
-	}
+	c.status = statusOfRelease(d.Verdict, d.Outcome)
 	if c.format == formatJSON {
 		return c.document(d)
 	}
