@@ -37,7 +37,7 @@ func (a assembly) content(ctx context.Context) bundle.Content {
 	c := bundle.Content{
 		Contract: a.file, Started: a.started, Ended: ended, Answers: a.report.Answers, Roots: a.roots,
 		Isolation: bundle.Isolation{InProcess: a.request.InProcess, Complete: a.report.Complete, Failure: a.report.Failure, Profiles: a.report.Isolation},
-		Subjects:  subjects, Verifier: a.verifier, SourceRevision: a.facts.Revision,
+		Subjects:  subjects, Change: a.request.Change, Verifier: a.verifier, SourceRevision: a.facts.Revision,
 		Cost: bundle.Cost{WallSeconds: ended.Sub(a.started).Seconds(), CPUSeconds: a.report.CPU, PeakBytes: a.report.PeakBytes, BytesHashed: a.report.Hashed},
 	}
 	if a.report.Before != nil {

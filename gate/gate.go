@@ -31,14 +31,17 @@ type Gate struct {
 
 // Request is what one run judges, with what.
 type Request struct {
-	Contract  string       // file of the frozen contract
-	Dir       string       // the workspace; never guessed
-	Roots     []string     // further folders that checks may read
-	Proposed  string       // file of proposed checks; "" for none
-	Subjects  []string     // files that the verdict is about
-	DataDir   string       // "" for the environment's
-	InProcess bool         // reading checks run in this process: worth less
-	Signing   seal.Signing // of what was found; ModeNone for not at all
+	Contract  string         // file of the frozen contract
+	Document  []byte         // the contract itself, which Contract then only names
+	Change    *bundle.Change // what is judged, as the forge says; may be nil
+	Reading   bool           // no check starts a process: those that would are inconclusive
+	Dir       string         // the workspace; never guessed
+	Roots     []string       // further folders that checks may read
+	Proposed  string         // file of proposed checks; "" for none
+	Subjects  []string       // files that the verdict is about
+	DataDir   string         // "" for the environment's
+	InProcess bool           // reading checks run in this process: worth less
+	Signing   seal.Signing   // of what was found; ModeNone for not at all
 	Env       func(string) string
 	Progress  func(worker.Event)
 }
@@ -61,7 +64,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, steps, err := g.load(r.Contract)
+	file, steps, err := g.load(r.Contract, r.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 	if err := affordable(file.Contract.RequiredAssurance, r.InProcess, claimsOf(signer)); err != nil {
 		return nil, err
 	}
-	job := worker.Job{Plan: steps, Types: g.Types, InProcess: r.InProcess, Content: true, Progress: r.Progress,
+	job := worker.Job{Plan: steps, Types: g.Types, InProcess: r.InProcess, Reading: r.Reading, Content: true, Progress: r.Progress,
 		Start: record.Start{Protocol: record.Protocol, Contract: file.Canonical(), Workspace: roots[0], Roots: roots, Path: r.Env("PATH")}}
 	var limits []string
 	if r.Proposed != "" {
@@ -84,7 +87,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 			return nil, err
 		}
 	}
-	a := assembly{request: r, file: file, roots: roots, started: started, limitations: slices.Concat(limits, placeLimits(r.Contract, roots[0]), keyInReach(r.Signing, steps, roots[0]))}
+	a := assembly{request: r, file: file, roots: roots, started: started, limitations: slices.Concat(limits, placeLimits(r, roots[0]), keyInReach(r.Signing, steps, roots[0]))}
 	if a.facts, err = source.Describe(ctx, roots[0], roots[1:]...); err != nil {
 		return nil, a.notBegun(ctx, err)
 	}
@@ -137,10 +140,14 @@ func listing(facts source.Facts, roots []string) func(context.Context) (record.F
 	}
 }
 
-// load reads a frozen contract and binds it. What is judged is parsed from its
+// load reads a frozen contract, or takes its text, and binds it. What is judged is parsed from its
 // canonical bytes.
-func (g Gate) load(name string) (*contract.File, *plan.Plan, error) {
-	text, err := contract.ReadText(name)
+func (g Gate) load(name string, document []byte) (*contract.File, *plan.Plan, error) {
+	read := func() (*contract.Text, error) { return contract.ReadText(name) }
+	if document != nil {
+		read = func() (*contract.Text, error) { return contract.ParseText(name, document) }
+	}
+	text, err := read()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -112,8 +112,11 @@ func contentLimits(before, after *record.Content) []string {
 // placeLimits says whether what is judged could have written what it is judged
 // by. The name counts as well as what it leads to: a link inside the workspace
 // can be turned to another contract.
-func placeLimits(contractFile, workspace string) []string {
-	abs, err := filepath.Abs(contractFile)
+func placeLimits(r Request, workspace string) []string {
+	if r.Document != nil {
+		return nil // whoever passes the text says where it is from
+	}
+	abs, err := filepath.Abs(r.Contract)
 	if err != nil {
 		return nil // it was read; where it lies cannot be told
 	}

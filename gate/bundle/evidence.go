@@ -68,6 +68,25 @@ type Policy struct {
 	AllowedOrigins    []contract.Origin  `json:"allowed_origins"`
 	Roots             []string           `json:"roots"` // absolute; the workspace first
 	ProposedChecks    []string           `json:"proposed_checks"`
+	Change            *Change            `json:"change,omitempty"` // none where nobody said what the change is
+}
+
+// Change is where what is judged and what it is judged by came from, as the gate
+// learned it from the forge and not from the workspace. It is what a later reader
+// compares with what the forge says then. Empty members do not apply.
+type Change struct {
+	Event          string `json:"event"`      // such as "pull_request"
+	Repository     string `json:"repository"` // owner/name
+	Number         int    `json:"number"`     // of the pull request; 0 for none
+	Head           string `json:"head"`       // the commit that the verdict is for
+	Fork           bool   `json:"fork"`       // the head lies in another repository
+	BaseRef        string `json:"base_ref"`   // the branch that it would go to
+	Base           string `json:"base"`       // its commit
+	ContractPath   string `json:"contract_path"`
+	ContractCommit string `json:"contract_commit"` // the contract was read there; "" when none was
+	RunID          string `json:"run_id"`          // of the workflow
+	RunAttempt     string `json:"run_attempt"`
+	Job            string `json:"job"`
 }
 
 // Isolation is what stood around the checks, and whether their answer came

@@ -24,6 +24,7 @@ type Content struct {
 	Answers        []record.Answer // in the order of the contract, proposed checks last
 	Isolation      Isolation
 	Roots          []string // absolute, the workspace first
+	Change         *Change  // nil when nobody said what it is
 	SourceRevision string   // "" when there is none
 	ContentDigest  string   // "" when it was not taken
 	CaptureDigest  string   // "" when nothing was captured
@@ -254,6 +255,7 @@ func (p *Pending) evidence(id string, now time.Time, c Content) (Evidence, verdi
 		PolicySnapshot: policyOf(k, c.Roots, results), Isolation: c.Isolation, Verifier: c.Verifier,
 		Method: deterministic, Tools: toolsOf(results), Cost: c.Cost, Exceptions: []strictjson.Value{},
 	}
+	e.PolicySnapshot.Change = c.Change
 	e.Isolation.Profiles = []record.Isolation{}
 	for _, i := range c.Isolation.Profiles {
 		i.Layers, i.Env = orEmpty(i.Layers), orEmpty(i.Env)

@@ -73,7 +73,7 @@ func ReadText(name string) (*Text, error) {
 		}
 		return nil, fault.New(fault.ContractUnreadable, mend, "%s: cannot be read: %v", name, err).With("file", name)
 	}
-	return parseText(name, data)
+	return ParseText(name, data)
 }
 
 // readBounded reads a file to its end, or to where it is too large: some that
@@ -94,14 +94,15 @@ func readBounded(name string, most int64) ([]byte, error) {
 // Parse reads a contract's text. A text that is no JSON is an error; what else
 // is wrong stands in the File's report.
 func Parse(name string, data []byte) (*File, error) {
-	t, err := parseText(name, data)
+	t, err := ParseText(name, data)
 	if err != nil {
 		return nil, err
 	}
 	return t.File(), nil
 }
 
-func parseText(name string, data []byte) (*Text, error) {
+// ParseText reads a contract's text that is in memory; name is what it is called.
+func ParseText(name string, data []byte) (*Text, error) {
 	doc, err := strictjson.Parse(data, strictjson.ContractLimits)
 	if err != nil {
 		f := fault.New(fault.ContractUnreadable, "", "%s: %v", name, err).With("file", name)
@@ -232,7 +233,7 @@ func (t *Text) Canonical() []byte {
 // document and an invalid one. The File that it gives was parsed from the
 // canonical bytes alone.
 func ReadFrozen(name string, data []byte) (*File, error) {
-	t, err := parseText(name, data)
+	t, err := ParseText(name, data)
 	if err != nil {
 		return nil, err
 	}

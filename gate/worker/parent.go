@@ -18,6 +18,7 @@ type Job struct {
 	Plan      *plan.Plan
 	Types     []check.Type
 	InProcess bool // reading steps run in this process
+	Reading   bool // steps that start a process are not run
 	Content   bool // digest the workspace before and after
 	// Listing says which files that digest is about, each time anew: a command
 	// may have made some. Nil is every file.
@@ -60,7 +61,7 @@ func Run(ctx context.Context, job Job) (Report, error) {
 		profiles = append(profiles, check.Reading)
 	}
 	for _, s := range job.Plan.Steps {
-		if !slices.Contains(profiles, s.Profile) {
+		if !slices.Contains(profiles, s.Profile) && !(job.Reading && s.Profile == check.Process) {
 			profiles = append(profiles, s.Profile)
 		}
 	}

@@ -49,6 +49,13 @@ func (r *run) all(ctx context.Context, profiles []check.Profile) error {
 	}
 	for i := range r.job.Plan.Steps {
 		s := &r.job.Plan.Steps[i]
+		if s.Profile == check.Process && r.job.Reading {
+			a := s.Unrun(fault.CheckRefused, "not run: this run starts no process of what it judges")
+			if err := r.accept(s, &a); err != nil {
+				return err
+			}
+			continue
+		}
 		here, other := reading, command
 		if s.Profile == check.Process {
 			here, other = command, reading
