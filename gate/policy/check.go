@@ -51,6 +51,7 @@ func Check(s *bundle.Sealed, sig *seal.Signature, p Policy) (Decision, error) {
 		func() error { return seal.Attests(sig, s) },
 		func() error { return identities(s, &p) },
 		func() error { return source(s, p.Source) },
+		func() error { return change(s, p.Change) },
 		func() error { return workflow(sig, p.Workflow) },
 		func() error { return repository(sig, p.Repository) },
 		func() error { return age(s, sig, &p) },
@@ -152,6 +153,34 @@ func source(s *bundle.Sealed, want string) error {
 		return fault.New(fault.SourceMismatch, "", "the policy asks for commit %s, and the evidence names none", want).With("expected", want)
 	case *got != want:
 		return fault.New(fault.SourceMismatch, "", "another commit: the policy asks for %s, and %s was judged", want, *got).With("expected", want).With("actual", *got)
+	}
+	return nil
+}
+
+// change refuses evidence that is replayed onto another change: the same commit
+// can be asked to go to another branch, whose contract asks for less.
+func change(s *bundle.Sealed, want *bundle.Change) error {
+	if want == nil {
+		return nil
+	}
+	got := s.Evidence.PolicySnapshot.Change
+	if got == nil {
+		return fault.New(fault.SourceMismatch, "", "the policy asks for a change, and the evidence is about none").With("identity", "change")
+	}
+	for _, m := range []struct{ name, want, got string }{
+		{"repository", want.Repository, got.Repository}, {"head", want.Head, got.Head},
+		{"base branch", want.BaseRef, got.BaseRef}, {"base", want.Base, got.Base},
+		{"commit of the contract", want.ContractCommit, got.ContractCommit}, {"path of the contract", want.ContractPath, got.ContractPath},
+		{"workflow run", want.RunID, got.RunID}, {"attempt", want.RunAttempt, got.RunAttempt},
+	} {
+		if m.want != "" && m.want != m.got {
+			return fault.New(fault.SourceMismatch, "", "another change: the %s is %q, and %q was judged", m.name, m.want, m.got).
+				With("identity", "change").With("member", m.name).With("expected", m.want).With("actual", m.got)
+		}
+	}
+	if want.Number != 0 && want.Number != got.Number {
+		return fault.New(fault.SourceMismatch, "", "another change: pull request %d is asked for, and %d was judged", want.Number, got.Number).
+			With("identity", "change").With("member", "number").With("expected", want.Number).With("actual", got.Number)
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ type Policy struct {
 	Subjects []Subject          // the files to ship
 	Verifier *strictjson.Digest // the program that must have judged; nil for any
 	Source   string             // the commit that must have been judged; "" for any
+	Change   *bundle.Change     // the change that must have been judged, member by member; an empty member is any
 	Workflow Workflow           // the workflow that must have judged
 	// Repository is where the workflow must have run, as the certificate's
 	// SourceRepositoryURI has it; "" for any. A reusable workflow can be called by
@@ -70,10 +71,11 @@ func (p *Policy) Usable() error {
 	if err := trust.Usable(); err != nil {
 		return err
 	}
+	isChange := p.Change != nil && p.Change.Head != "" // what is let through is a change, and no file
 	switch {
 	case p.Contract == (strictjson.Digest{}):
 		return wrong("Pass --contract or --contract-digest.", "the policy names no contract, so any would do")
-	case len(p.Subjects) == 0:
+	case len(p.Subjects) == 0 && !isChange:
 		return wrong("Pass --subject with each file that is shipped.", "the policy names no file, so the verdict would be about anything")
 	case p.MaxAge < 0:
 		return wrong("Pass a duration such as 24h.", "an age of less than nothing is none that evidence can have")
