@@ -37,7 +37,9 @@ var floors = [][]string{
 	{"gate/roots", "gate/sqlread", "gate/source", "gate/draft"},
 	{"gate/plan", "gate/bundle", "gate/unpack"},
 	{"gate/seal"},
-	{"gate/worker", "gate/carry", "gate/seal/sigstore", "gate/policy"},
+	{"gate/worker", "gate/carry", "gate/retry", "gate/policy"},
+	{"gate/seal/sigstore", "gate/change"},
+	{"gate/forge"},
 	{"gate"},
 }
 
@@ -54,10 +56,15 @@ var beside = map[string][]string{
 	// Bundles for the tests of those who read them.
 	"gate/bundle/bundletest": {"gate/strictjson", "gate/record", "gate/contract", "gate/bundle"},
 	// A reporter shows what was read back. It can reach nothing that judges.
-	"reporter":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
-	"reporter/*": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},
-	"cmd/*":      {"gate", "gate/*", "gate/seal/sigstore", "checks", "reporter", "reporter/*"},
-	"scripts/*":  {},
+	"reporter": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
+	// What it posts, it hands to the forge in the forge's own words.
+	"reporter/github":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/verdict", "gate/bundle", "gate/forge", "reporter"},
+	"reporter/artifact": {"gate/fault", "gate/strictjson", "gate/bundle", "gate/retry"},
+	"reporter/*":        {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},
+	"cmd/gate":          {"gate", "gate/*", "gate/seal/sigstore", "checks", "reporter", "reporter/*", "cmd/gate/action"},
+	"cmd/gate/*":        {"gate", "gate/*", "gate/seal/sigstore", "reporter", "reporter/*"},
+	"cmd/*":             {"gate", "gate/*", "gate/seal/sigstore", "checks", "reporter", "reporter/*"},
+	"scripts/*":         {},
 }
 
 func TestHouseFloors(t *testing.T) {

@@ -52,6 +52,21 @@ const (
 	PolicyUnmet           Code = "verify.policy_unmet"
 
 	ZipRefused Code = "artifact.zip_refused"
+
+	ActionInputInvalid        Code = "action.input_invalid"
+	ActionEventUnsupported    Code = "action.event_unsupported"
+	ActionBaseUntrusted       Code = "action.base_untrusted"
+	ActionContractUnavailable Code = "action.contract_unavailable"
+	ActionContractMissing     Code = "action.contract_missing"
+	ActionContractUnpinned    Code = "action.contract_unpinned"
+	ActionCheckoutUnknown     Code = "action.checkout_unknown"
+	ActionUntrustedCheckout   Code = "action.untrusted_checkout"
+	ActionPermissionMissing   Code = "action.permission_missing"
+	ActionForgeUnreachable    Code = "action.forge_unreachable"
+	ActionReportFailed        Code = "action.report_failed"
+	ActionUploadFailed        Code = "action.upload_failed"
+	ActionNameTaken           Code = "action.name_taken"
+	ActionEvidenceRefused     Code = "action.evidence_refused"
 )
 
 // Info is one row of the table of codes.
@@ -100,6 +115,20 @@ var codes = [...]Info{
 	{UnknownFile, true, "The bundle holds a file that no gate puts there, so nothing binds it.", "Take the bundle from where it was first written; the message names the file."},
 	{PolicyUnmet, true, "The bundle is whole, but it lacks something that the policy asks for.", "The message names the requirement and what was found instead."},
 	{ZipRefused, true, "The zip archive is none that can be unpacked safely, or it is too large.", "Upload the folder of the run as it is; the message names the entry."},
+	{ActionInputInvalid, true, "An input of the Action has no meaning.", "The message names the input and what it may be; docs/action.md lists them."},
+	{ActionEventUnsupported, true, "The Action was started by an event, or outside of a job, in which it cannot say what the change is.", "Start it from one of the events that docs/action.md lists, as a step of a GitHub workflow."},
+	{ActionBaseUntrusted, true, "The pull request goes to a branch whose contracts nobody said to trust.", "Open it against a trusted branch, or name the branch in the input trusted-refs of a workflow that the change cannot edit."},
+	{ActionContractUnavailable, true, "The contract at the trusted commit could not be read, so nothing could be judged by it.", "The message names the reason; a token that may read contents is the usual one."},
+	{ActionContractMissing, true, "There is no contract at the trusted commit.", "Merge a frozen contract first, in a change of its own; or correct the input contracts."},
+	{ActionContractUnpinned, true, "The contract at the trusted commit is none of those whose digests are pinned.", "Restore the contract, or change the input contract-digests."},
+	{ActionCheckoutUnknown, true, "The workspace is not at a commit of the change that the check-run would be for.", "Check out the event's own commit before the gate, and commit nothing to it."},
+	{ActionUntrustedCheckout, true, "The head of a foreign change lies in the workspace of a job that has secrets, and a check would start its programs.", "Judge it on pull_request, where the job has no secrets."},
+	{ActionPermissionMissing, true, "The token may not do what is needed.", "Add the permission that the message names to the job's permissions."},
+	{ActionForgeUnreachable, true, "GitHub's API gave no usable answer, although it was asked again.", "Run the job again; the message has the last answer."},
+	{ActionReportFailed, true, "The verdict could not be delivered to where it is looked for.", "Run the job again; the evidence is kept, and the log names its folder."},
+	{ActionUploadFailed, true, "The evidence could not be uploaded.", "Run the job again; the evidence is kept, and the log names its folder."},
+	{ActionNameTaken, true, "Another job of this workflow run has posted a check-run of this name for this commit.", "Give each job a check-name of its own, or pass its matrix."},
+	{ActionEvidenceRefused, true, "What the first stage uploaded does not prove a verdict for this change.", "The message names what is missing or what differs; judge the change in the workflow that is pinned."},
 }
 
 // Error is a fault with its code.
