@@ -27,7 +27,8 @@
 //
 //	fault < strictjson < secret < record, contract < check, match, verdict
 //	  < roots, sqlread, source, draft < plan, bundle, unpack < seal
-//	  < worker, carry, seal/sigstore, policy < gate < cmd/gate
+//	  < worker, carry, retry, policy < seal/sigstore, change < forge
+//	  < gate < cmd/gate
 //
 // checks/* import check and what is left of it, and match and sqlread for
 // their vocabulary. Nothing under gate imports checks or reporter. The walls
@@ -55,4 +56,7 @@
 //   - seal: what a signature is made over, and what it proves
 //   - seal/sigstore: signing and verifying, as cosign does
 //   - policy: what a consumer requires of a bundle
+//   - retry: requests to services, made again when their failure may pass
+//   - change: what a change on GitHub is, and by which commit's contract it is judged
+//   - forge: GitHub's API, and git where it gives no answer
 package gate

@@ -1,0 +1,165 @@
+package change_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/verdictgate/verdictgate/gate/change"
+	"github.com/verdictgate/verdictgate/gate/fault"
+)
+
+// hub is a forge with a few commits: each has its parents, each branch a tip.
+type hub struct {
+	pulls    map[int]change.PullRequest
+	branches map[string]string
+	parents  map[string][]string
+	down     error
+}
+
+func (h hub) DefaultBranch(context.Context) (string, error) { return "main", h.down }
+
+func (h hub) PullRequest(_ context.Context, n int) (change.PullRequest, error) {
+	pr, ok := h.pulls[n]
+	if !ok {
+		return pr, errors.New("no such pull request")
+	}
+	return pr, nil
+}
+
+func (h hub) Parents(_ context.Context, commit string) ([]string, error) {
+	return h.parents[commit], nil
+}
+
+func (h hub) Tip(_ context.Context, branch string) (string, bool, error) {
+	tip, ok := h.branches[branch]
+	return tip, ok, nil
+}
+
+func (h hub) IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error) {
+	if ancestor == descendant {
+		return true, nil
+	}
+	return slices.ContainsFunc(h.parents[descendant], func(p string) bool {
+		ok, _ := h.IsAncestor(ctx, ancestor, p)
+		return ok
+	}), nil
+}
+
+// c makes a commit's name out of a letter.
+func c(letter string) string { return strings.Repeat(letter, 40) }
+
+// world: main is a-b, release r on a, evil e on a; the head 1 stands on a. 2
+// merges it into b, 3 merges it into evil's e.
+func world() hub {
+	return hub{
+		branches: map[string]string{"main": c("b"), "release/1": c("d"), "evil": c("e"), "work": c("1")},
+		parents: map[string][]string{
+			c("b"): {c("a")}, c("d"): {c("a")}, c("e"): {c("a")}, c("1"): {c("a")},
+			c("2"): {c("b"), c("1")}, c("3"): {c("e"), c("1")}, c("4"): {c("b"), c("1")},
+		},
+		pulls: map[int]change.PullRequest{
+			7: {Number: 7, Head: c("1"), BaseRef: "main", Base: c("b")},
+			8: {Number: 8, Head: c("1"), BaseRef: "evil", Base: c("e")},
+			9: {Number: 9, Head: c("1"), BaseRef: "release/1", Base: c("d"), Fork: true},
+			// Its base was older when it was last updated.
+			10: {Number: 10, Head: c("1"), BaseRef: "main", Base: c("a")},
+		},
+	}
+}
+
+func TestDecide(t *testing.T) {
+	for name, tt := range map[string]struct {
+		event, ref, sha string
+		number          int
+		trusted         []string
+		head, base, by  string // letters; by is the contract's commit
+		baseRef         string
+		workspace       string // letters
+		untrusted       string // part of the message
+	}{
+		"a pull request":                       {event: "pull_request", ref: "refs/pull/7/merge", sha: "2", head: "1", base: "b", by: "b", baseRef: "main", workspace: "21"},
+		"by the base that the forge names":     {event: "pull_request", ref: "refs/pull/10/merge", sha: "2", head: "1", base: "a", by: "a", baseRef: "main", workspace: "21"},
+		"the event's number does not count":    {event: "pull_request", ref: "refs/pull/7/merge", sha: "2", number: 8, head: "1", base: "b", by: "b", baseRef: "main", workspace: "21"},
+		"to a branch of an attacker's":         {event: "pull_request", ref: "refs/pull/8/merge", sha: "3", head: "1", base: "e", baseRef: "evil", workspace: "31", untrusted: "the base branch evil is not trusted; trusted are: main"},
+		"sent to main after it was merged":     {event: "pull_request", ref: "refs/pull/7/merge", sha: "3", head: "1", base: "b", baseRef: "main", workspace: "31", untrusted: "which is not on the base branch main"},
+		"to a branch that a pattern trusts":    {event: "pull_request", ref: "refs/pull/9/merge", sha: "1", trusted: []string{"release/*"}, head: "1", base: "d", by: "d", baseRef: "release/1", workspace: "1"},
+		"to main, which nobody named":          {event: "pull_request", ref: "refs/pull/7/merge", sha: "2", trusted: []string{"release/*"}, head: "1", base: "b", baseRef: "main", workspace: "21", untrusted: "trusted are: release/*"},
+		"pull_request_target":                  {event: "pull_request_target", ref: "refs/heads/main", sha: "b", number: 7, head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
+		"a merge group":                        {event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-7-" + c("b"), sha: "4", head: "4", base: "b", by: "b", baseRef: "main", workspace: "4"},
+		"a merge group of a branch with parts": {event: "merge_group", ref: "refs/heads/gh-readonly-queue/release/1/pr-7-" + c("b"), sha: "4", head: "4", base: "b", baseRef: "release/1", workspace: "4", untrusted: "release/1"},
+		"a push to main":                       {event: "push", ref: "refs/heads/main", sha: "b", head: "b", base: "b", by: "b", baseRef: "main", workspace: "b"},
+		"a push elsewhere":                     {event: "push", ref: "refs/heads/work", sha: "1", head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
+		"a push elsewhere, others trusted":     {event: "push", ref: "refs/heads/work", sha: "1", trusted: []string{"release/*"}, head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
+		"a tag on main":                        {event: "push", ref: "refs/tags/v1", sha: "a", head: "a", base: "a", by: "a", baseRef: "main", workspace: "a"},
+		"a tag on a named branch":              {event: "push", ref: "refs/tags/v1", sha: "d", trusted: []string{"release/1"}, head: "d", base: "d", by: "d", baseRef: "release/1", workspace: "d"},
+		"a tag elsewhere":                      {event: "push", ref: "refs/tags/v1", sha: "1", head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
+		"by hand, on main":                     {event: "workflow_dispatch", ref: "refs/heads/main", sha: "b", head: "b", base: "b", by: "b", baseRef: "main", workspace: "b"},
+		"by hand, elsewhere":                   {event: "workflow_dispatch", ref: "refs/heads/evil", sha: "e", head: "e", base: "b", by: "b", baseRef: "main", workspace: "e"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := change.Decide(t.Context(), change.Runner{Event: tt.event, Repository: "acme/shop", Ref: tt.ref, SHA: c(tt.sha), Number: tt.number, RunID: "5"}, world(), change.Trusted{Patterns: tt.trusted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			by := ""
+			if tt.by != "" {
+				by = c(tt.by)
+			}
+			if got.Head != c(tt.head) || got.Base != c(tt.base) || got.BaseRef != tt.baseRef || got.ContractCommit != by {
+				t.Errorf("head %.1s base %.1s (%s) contract %.1s", got.Head, got.Base, got.BaseRef, got.ContractCommit)
+			}
+			var workspace string
+			for _, w := range got.Workspace {
+				workspace += w[:1]
+			}
+			if workspace != tt.workspace {
+				t.Errorf("the workspace may be at %q", workspace)
+			}
+			if (got.Untrusted != nil) != (tt.untrusted != "") || got.Untrusted != nil && !strings.Contains(got.Untrusted.Message, tt.untrusted) {
+				t.Errorf("untrusted: %v", got.Untrusted)
+			}
+			if got.Privileged != (tt.event == "pull_request_target") {
+				t.Errorf("privileged: %v", got.Privileged)
+			}
+		})
+	}
+}
+
+func TestDecideRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		runner change.Runner
+		says   string
+	}{
+		"no ref":                         {change.Runner{Event: "push", SHA: c("b")}, "GITHUB_REF is not set"},
+		"no commit":                      {change.Runner{Event: "push", Ref: "refs/heads/main", SHA: "main"}, "which is no commit"},
+		"an event about no change":       {change.Runner{Event: "issue_comment", Ref: "refs/heads/main", SHA: c("b")}, `the event "issue_comment"`},
+		"a pull request without number":  {change.Runner{Event: "pull_request", Ref: "refs/heads/main", SHA: c("b"), Number: 7}, "names no pull request"},
+		"a target without number":        {change.Runner{Event: "pull_request_target", Ref: "refs/heads/main", SHA: c("b")}, "names no pull request"},
+		"a target with another's number": {change.Runner{Event: "pull_request_target", Ref: "refs/heads/main", SHA: c("b"), Number: 8}, "goes to refs/heads/evil and the job runs for refs/heads/main"},
+		"a commit that merges nothing":   {change.Runner{Event: "pull_request", Ref: "refs/pull/7/merge", SHA: c("a")}, "does not merge pull request #7"},
+		"no branch of a queue":           {change.Runner{Event: "merge_group", Ref: "refs/heads/main", SHA: c("b")}, "which is no branch of a merge queue"},
+		"a group beside its base":        {change.Runner{Event: "merge_group", Ref: "refs/heads/gh-readonly-queue/main/pr-7-" + c("b"), SHA: c("e")}, "does not stand on its base"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.runner.RunID, tt.runner.Repository = "5", "acme/shop"; name == "no ref" {
+				tt.runner.Ref = ""
+			}
+			_, err := change.Decide(t.Context(), tt.runner, world(), change.Trusted{})
+			if f := fault.As(err); err == nil || f.Code != fault.ActionEventUnsupported || !strings.Contains(f.Message, tt.says) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	h := world()
+	h.down = errors.New("no answer")
+	if _, err := change.Decide(t.Context(), change.Runner{Event: "push", Repository: "a/b", Ref: "refs/heads/main", SHA: c("b"), RunID: "5"}, h, change.Trusted{}); !errors.Is(err, h.down) {
+		t.Errorf("a forge that does not answer: %v", err)
+	}
+	_, err := change.Decide(t.Context(), change.Runner{Event: "push", Repository: "a/b", Ref: "refs/heads/main", SHA: c("b"), RunID: "5"}, world(), change.Trusted{Patterns: []string{"[", "x"}})
+	if f := fault.As(err); f.Code != fault.ActionInputInvalid {
+		t.Errorf("a pattern that is none: %v", err)
+	}
+}
