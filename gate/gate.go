@@ -171,6 +171,16 @@ func (g Gate) load(name string, document []byte) (*contract.File, *plan.Plan, er
 	return file, steps, nil
 }
 
+// Starts says whether a frozen contract has a check that starts a process. name
+// is what the contract is called where it is refused.
+func (g Gate) Starts(name string, document []byte) (bool, error) {
+	_, steps, err := g.load(name, document)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(steps.Steps, func(s plan.Step) bool { return s.Profile == check.Process }), nil
+}
+
 // affordable refuses a contract that requires more than this run can give.
 // claims are those of the identity that will sign; nil when none will.
 func affordable(required contract.Assurance, inProcess bool, claims *seal.Claims) error {

@@ -87,6 +87,7 @@ type Change struct {
 	RunID          string `json:"run_id"`          // of the workflow
 	RunAttempt     string `json:"run_attempt"`
 	Job            string `json:"job"`
+	Directory      string `json:"directory"` // what was judged of the repository; "." for all of it
 }
 
 // Isolation is what stood around the checks, and whether their answer came

@@ -19,7 +19,6 @@ package change
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -95,18 +94,8 @@ var commitEvents = []string{"push", "workflow_dispatch", "schedule", "release", 
 
 // Decide says what the change is. Its error is a fault: nothing can be judged.
 func Decide(ctx context.Context, r Runner, forge Forge, trusted Trusted) (*Change, error) {
-	d := decision{runner: r, forge: forge, trusted: trusted}
-	d.change.Change = bundle.Change{Event: r.Event, Repository: r.Repository, RunID: r.RunID, RunAttempt: r.RunAttempt, Job: r.Job}
-	for name, v := range map[string]string{"GITHUB_REPOSITORY": r.Repository, "GITHUB_REF": r.Ref, "GITHUB_SHA": r.SHA, "GITHUB_RUN_ID": r.RunID} {
-		if v == "" {
-			return nil, fault.New(fault.ActionEventUnsupported, "", "%s is not set: this is no step of a workflow on GitHub", name)
-		}
-	}
-	if !bundle.IsRevision(r.SHA) {
-		return nil, fault.New(fault.ActionEventUnsupported, "", "GITHUB_SHA is %q, which is no commit", r.SHA)
-	}
-	var err error
-	if d.defaultBranch, err = forge.DefaultBranch(ctx); err != nil {
+	d, err := begin(ctx, r, forge, trusted)
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -123,6 +112,37 @@ func Decide(ctx context.Context, r Runner, forge Forge, trusted Trusted) (*Chang
 		return nil, err
 	}
 	return &d.change, nil
+}
+
+// Of is the change that a pull request is now, as another job than its own sees it.
+// No workspace can be known to hold it.
+func Of(ctx context.Context, r Runner, forge Forge, trusted Trusted, pr PullRequest) (*Change, error) {
+	d, err := begin(ctx, r, forge, trusted)
+	if err != nil {
+		return nil, err
+	}
+	d.change.Number, d.change.Fork, d.change.Head = pr.Number, pr.Fork, pr.Head
+	if err := d.judgedAt(pr.BaseRef, pr.Base); err != nil {
+		return nil, err
+	}
+	return &d.change, nil
+}
+
+// begin checks what the runner says, and asks for the default branch.
+func begin(ctx context.Context, r Runner, forge Forge, trusted Trusted) (*decision, error) {
+	d := decision{runner: r, forge: forge, trusted: trusted}
+	d.change.Change = bundle.Change{Event: r.Event, Repository: r.Repository, RunID: r.RunID, RunAttempt: r.RunAttempt, Job: r.Job}
+	for name, v := range map[string]string{"GITHUB_REPOSITORY": r.Repository, "GITHUB_REF": r.Ref, "GITHUB_SHA": r.SHA, "GITHUB_RUN_ID": r.RunID} {
+		if v == "" {
+			return nil, fault.New(fault.ActionEventUnsupported, "", "%s is not set: this is no step of a workflow on GitHub", name)
+		}
+	}
+	if !bundle.IsRevision(r.SHA) {
+		return nil, fault.New(fault.ActionEventUnsupported, "", "GITHUB_SHA is %q, which is no commit", r.SHA)
+	}
+	var err error
+	d.defaultBranch, err = forge.DefaultBranch(ctx)
+	return &d, err
 }
 
 type decision struct {
@@ -232,14 +252,8 @@ func (d *decision) merged(ctx context.Context, pr PullRequest) error {
 	// the job runs: its commit then holds what no trusted branch has.
 	ok := into == pr.Base
 	if !ok {
-		tip, found, err := d.forge.Tip(ctx, pr.BaseRef)
-		if err != nil {
+		if ok, err = d.on(ctx, into, pr.BaseRef); err != nil {
 			return err
-		}
-		if found {
-			if ok, err = d.forge.IsAncestor(ctx, into, tip); err != nil {
-				return err
-			}
 		}
 	}
 	if !ok {
@@ -280,7 +294,12 @@ func (d *decision) commit(ctx context.Context) error {
 			return err
 		}
 		if trusts {
-			return d.judgedAt(branch, d.runner.SHA)
+			// A tag can have a branch's name, and what was pushed can be gone by now.
+			if on, err := d.on(ctx, d.runner.SHA, branch); err != nil {
+				return err
+			} else if on {
+				return d.judgedAt(branch, d.runner.SHA)
+			}
 		}
 	}
 	if strings.HasPrefix(d.runner.Ref, "refs/tags/") {
@@ -321,18 +340,18 @@ func (d *decision) branchOf(ctx context.Context, commit string) (string, bool, e
 		} else if !ok {
 			continue
 		}
-		tip, ok, err := d.forge.Tip(ctx, branch)
-		if err != nil {
-			return "", false, err
-		}
-		if !ok {
-			continue
-		}
-		if ok, err = d.forge.IsAncestor(ctx, commit, tip); err != nil {
-			return "", false, fmt.Errorf("is %s on %s: %w", commit, branch, err)
-		} else if ok {
-			return branch, true, nil
+		if on, err := d.on(ctx, commit, branch); err != nil || on {
+			return branch, on, err
 		}
 	}
 	return "", false, nil
+}
+
+// on says whether a commit is on a branch.
+func (d *decision) on(ctx context.Context, commit, branch string) (bool, error) {
+	tip, ok, err := d.forge.Tip(ctx, branch)
+	if err != nil || !ok {
+		return false, err
+	}
+	return d.forge.IsAncestor(ctx, commit, tip)
 }

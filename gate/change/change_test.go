@@ -91,6 +91,7 @@ func TestDecide(t *testing.T) {
 		"a merge group":                        {event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-7-" + c("b"), sha: "4", head: "4", base: "b", by: "b", baseRef: "main", workspace: "4"},
 		"a merge group of a branch with parts": {event: "merge_group", ref: "refs/heads/gh-readonly-queue/release/1/pr-7-" + c("b"), sha: "4", head: "4", base: "b", baseRef: "release/1", workspace: "4", untrusted: "release/1"},
 		"a push to main":                       {event: "push", ref: "refs/heads/main", sha: "b", head: "b", base: "b", by: "b", baseRef: "main", workspace: "b"},
+		"a tag with the name of main":          {event: "push", ref: "refs/heads/main", sha: "1", head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
 		"a push elsewhere":                     {event: "push", ref: "refs/heads/work", sha: "1", head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
 		"a push elsewhere, others trusted":     {event: "push", ref: "refs/heads/work", sha: "1", trusted: []string{"release/*"}, head: "1", base: "b", by: "b", baseRef: "main", workspace: "1"},
 		"a tag on main":                        {event: "push", ref: "refs/tags/v1", sha: "a", head: "a", base: "a", by: "a", baseRef: "main", workspace: "a"},
@@ -153,12 +154,20 @@ func TestDecideRefuses(t *testing.T) {
 			}
 		})
 	}
+	pr := world().pulls[8]
+	got, err := change.Of(t.Context(), change.Runner{Event: "pull_request", Repository: "a/b", Ref: "x", SHA: c("1"), RunID: "5"}, world(), change.Trusted{}, pr)
+	if err != nil || got.Untrusted == nil || got.ContractCommit != "" || len(got.Workspace) != 0 {
+		t.Errorf("a pull request to a branch of an attacker's: %+v, %v", got, err)
+	}
+	if got, err = change.Of(t.Context(), change.Runner{Event: "pull_request", Repository: "a/b", Ref: "x", SHA: c("1"), RunID: "5"}, world(), change.Trusted{}, world().pulls[7]); err != nil || got.Untrusted != nil || got.ContractCommit != c("b") || got.Head != c("1") || got.Number != 7 {
+		t.Errorf("a pull request: %+v, %v", got, err)
+	}
 	h := world()
 	h.down = errors.New("no answer")
 	if _, err := change.Decide(t.Context(), change.Runner{Event: "push", Repository: "a/b", Ref: "refs/heads/main", SHA: c("b"), RunID: "5"}, h, change.Trusted{}); !errors.Is(err, h.down) {
 		t.Errorf("a forge that does not answer: %v", err)
 	}
-	_, err := change.Decide(t.Context(), change.Runner{Event: "push", Repository: "a/b", Ref: "refs/heads/main", SHA: c("b"), RunID: "5"}, world(), change.Trusted{Patterns: []string{"[", "x"}})
+	_, err = change.Decide(t.Context(), change.Runner{Event: "push", Repository: "a/b", Ref: "refs/heads/main", SHA: c("b"), RunID: "5"}, world(), change.Trusted{Patterns: []string{"[", "x"}})
 	if f := fault.As(err); f.Code != fault.ActionInputInvalid {
 		t.Errorf("a pattern that is none: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func aChange() bundle.Change {
 	return bundle.Change{Event: "pull_request", Repository: "acme/shop", Number: 7, Head: strings.Repeat("a", 40), BaseRef: "main", Base: strings.Repeat("b", 40),
-		ContractPath: ".gate/contracts/c.json", ContractCommit: strings.Repeat("b", 40), RunID: "11", RunAttempt: "2", Job: "gate"}
+		ContractPath: ".gate/contracts/c.json", ContractCommit: strings.Repeat("b", 40), RunID: "11", RunAttempt: "2", Job: "gate", Directory: "."}
 }
 
 // TestAnotherChange: a verdict for one change is none for another, however little
@@ -28,6 +28,7 @@ func TestAnotherChange(t *testing.T) {
 		"path of the contract":     func(c *bundle.Change) { c.ContractPath = ".gate/contracts/d.json" },
 		"the workflow run is":      func(c *bundle.Change) { c.RunID = "10" },
 		"the attempt is":           func(c *bundle.Change) { c.RunAttempt = "1" },
+		"the directory is":         func(c *bundle.Change) { c.Directory = "made/up" },
 		"the evidence is about no": nil,
 	} {
 		s := keyed(t)

@@ -171,7 +171,7 @@ func change(s *bundle.Sealed, want *bundle.Change) error {
 		{"repository", want.Repository, got.Repository}, {"head", want.Head, got.Head},
 		{"base branch", want.BaseRef, got.BaseRef}, {"base", want.Base, got.Base},
 		{"commit of the contract", want.ContractCommit, got.ContractCommit}, {"path of the contract", want.ContractPath, got.ContractPath},
-		{"workflow run", want.RunID, got.RunID}, {"attempt", want.RunAttempt, got.RunAttempt},
+		{"workflow run", want.RunID, got.RunID}, {"attempt", want.RunAttempt, got.RunAttempt}, {"directory", want.Directory, got.Directory},
 	} {
 		if m.want != "" && m.want != m.got {
 			return fault.New(fault.SourceMismatch, "", "another change: the %s is %q, and %q was judged", m.name, m.want, m.got).
