@@ -1,11 +1,6 @@
 package sigstore
 
 import (
-	"context"
-	"errors"
-	"strconv"
-	"strings"
-
 	"github.com/verdictgate/verdictgate/gate/fault"
 )
 
@@ -98,47 +93,3 @@ func at(step string, err error) error {
 func noTrust(fix, format string, args ...any) *fault.Error {
 	return fault.New(fault.TrustUnavailable, fix, format, args...)
 }
-
-// secrets are texts that no message may hold.
-type secrets []string
-
-// scrub gives an error whose text holds none of the secrets. Its chain ends
-// here, apart from what says that the caller gave up: what a library wraps could
-// hold a request with its headers.
-func (s secrets) scrub(err error) error {
-	text := s.hide(err.Error())
-	for _, sentinel := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, sentinel) {
-			return &scrubbed{text, sentinel}
-		}
-	}
-	return errors.New(text)
-}
-
-// hide takes the secrets out of a text.
-func (s secrets) hide(text string) string {
-	for _, secret := range s {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
-		}
-	}
-	return text
-}
-
-// quote shortens a service's own words for a message. The secrets leave first:
-// half a token is no longer found, and still half a token.
-func (s secrets) quote(data []byte) string {
-	text := s.hide(strings.TrimSpace(string(data)))
-	if len(text) > maxErrorText {
-		text = text[:maxErrorText] + "…"
-	}
-	return strconv.Quote(text)
-}
-
-type scrubbed struct {
-	text  string
-	cause error
-}
-
-func (e *scrubbed) Error() string { return e.text }
-func (e *scrubbed) Unwrap() error { return e.cause }

@@ -20,8 +20,6 @@ const (
 	// maxResponse is the most that is read of an answer: a log entry holds what it
 	// logs, and the statement is bounded above.
 	maxResponse = 10 << 20
-	// maxErrorText is what is quoted of a service's own words about its failure.
-	maxErrorText = 300
 
 	// maxAttempts is how often one request is made when the failure is of the kind
 	// that passes. With the pauses below, 1 + 2 + 4 seconds, that outlives the

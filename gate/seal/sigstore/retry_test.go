@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/retry"
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
 
@@ -129,7 +130,7 @@ func TestCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		b.network.wait = func(ctx context.Context, _ time.Duration) error {
 			cancel()
-			return pause(ctx, time.Hour)
+			return retry.Pause(ctx, time.Hour)
 		}
 		w.failures[tokenPath] = 100
 		_, err := b.Prepare(ctx, w.keyless())

@@ -22,6 +22,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/sign"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/verdictgate/verdictgate/gate/retry"
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
 
@@ -174,7 +175,7 @@ func (r *rekorV2) Add(ctx context.Context, entry any) (*protorekor.TransparencyL
 	case resp.StatusCode == http.StatusConflict:
 		return nil, errConflict
 	case resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("it answered %s: %s", resp.Status, secrets{}.quote(data))
+		return nil, fmt.Errorf("it answered %s: %s", resp.Status, retry.Secrets{}.Quote(data))
 	}
 	out := &protorekor.TransparencyLogEntry{}
 	if err := protojson.Unmarshal(data, out); err != nil {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/retry"
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
 
@@ -83,7 +84,7 @@ func (s *signer) loadRoot(ctx context.Context) error {
 	r, err := s.backend.trustedRoot(ctx, source{file: s.how.TrustedRoot, cache: s.how.CacheDir, warn: s.how.Warn})
 	if err != nil {
 		return unavailable(StepTrustedRoot, "Pass --trusted-root with the trusted root of the deployment that signs.",
-			"what is signed is verified at once, and what it is verified by could not be had: %v", err).Because(secrets{}.scrub(err))
+			"what is signed is verified at once, and what it is verified by could not be had: %v", err).Because(retry.Secrets{}.Scrub(err))
 	}
 	s.root = r
 	return nil
@@ -192,11 +193,11 @@ func (s *signer) explain(ctx context.Context, err error) error {
 	case StepLog:
 		who = "the transparency log took no entry"
 	}
-	var hidden secrets
+	var hidden retry.Secrets
 	if s.identity != nil {
-		hidden = secrets{s.identity.token}
+		hidden = retry.Secrets{s.identity.token}
 	}
-	told := hidden.scrub(err)
+	told := hidden.Scrub(err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		told = fmt.Errorf("it took longer than %s (%w)", signTime, context.DeadlineExceeded)
 	}

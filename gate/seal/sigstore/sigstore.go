@@ -8,6 +8,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/tuf"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/retry"
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
 
@@ -23,7 +24,7 @@ type backend struct {
 // New gives the backend that signs and verifies with Sigstore. It holds no
 // state: what was fetched is kept in the cache folder that a call names.
 func New() seal.Backend {
-	return &backend{network: &network{base: http.DefaultTransport, wait: pause}, now: time.Now, tufRoot: tuf.DefaultRoot, fetchTime: fetchTime}
+	return &backend{network: &network{base: http.DefaultTransport, wait: retry.Pause}, now: time.Now, tufRoot: tuf.DefaultRoot, fetchTime: fetchTime}
 }
 
 // Prepare implements seal.Backend.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verdictgate/verdictgate/gate/retry"
 	"github.com/verdictgate/verdictgate/gate/seal"
 )
 
@@ -60,10 +61,10 @@ func (b *backend) requestToken(ctx context.Context, how seal.Signing) (string, e
 		return "", unavailable(StepToken, "In GitHub Actions give the job `permissions: id-token: write`; elsewhere set "+tokenVariable+", or sign with --sign key.",
 			"keyless signing needs an identity token, and there is none: neither %s nor %s is set", tokenVariable, requestURLVariable)
 	}
-	hidden := secrets{bearer}
+	hidden := retry.Secrets{bearer}
 	failed := func(err error) error {
 		return unavailable(StepToken, "Run it again; if it stays, see that the job has `permissions: id-token: write`.",
-			"GitHub gave no identity token: %v", hidden.scrub(err))
+			"GitHub gave no identity token: %v", hidden.Scrub(err))
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -88,7 +89,7 @@ func (b *backend) requestToken(ctx context.Context, how seal.Signing) (string, e
 		return "", failed(err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", failed(fmt.Errorf("it answered %s: %s", resp.Status, hidden.quote(data)))
+		return "", failed(fmt.Errorf("it answered %s: %s", resp.Status, hidden.Quote(data)))
 	}
 	var answer struct {
 		Value string `json:"value"`
