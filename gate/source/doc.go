@@ -1,5 +1,6 @@
 // Package source says what git knows about a workspace: the commit that is
-// checked out, and which files belong to the work tree.
+// checked out, and which files belong to the work tree. It also fetches a commit
+// of a repository elsewhere.
 //
 // The repository is part of what is judged, and its configuration can name
 // programs (fsmonitor, hooks, filters, textconv, the transports of a partial
@@ -30,4 +31,10 @@
 // .gitignore files in the work tree are heeded: .git/info/exclude and
 // core.excludesFile are seen by nobody who reviews a change, so they could hide
 // files from the content digest.
+//
+// # A commit of somewhere else
+//
+// [Fetch] fetches one commit into a scratch repository of the same kind, over
+// https. What is read of it is what git's own hashes hold together from the
+// commit's id on; [Commit.WriteTo] writes it out without filters.
 package source

@@ -8,6 +8,9 @@ const (
 	// FIFO in the place of a .gitignore would take for ever.
 	gitTimeout = 30 * time.Second
 
+	// fetchTimeout bounds the fetch of one commit: some GiB over a slow line.
+	fetchTimeout = 10 * time.Minute
+
 	// gitGrace is how long git's output is awaited after it was killed.
 	gitGrace = time.Second
 
