@@ -59,7 +59,7 @@ var beside = map[string][]string{
 	"reporter": {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter/*"},
 	// What it posts, it hands to the forge in the forge's own words.
 	"reporter/github":   {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/verdict", "gate/bundle", "gate/forge", "reporter"},
-	"reporter/artifact": {"gate/fault", "gate/strictjson", "gate/bundle", "gate/retry"},
+	"reporter/artifact": {"gate/fault", "gate/strictjson", "gate/unpack", "gate/retry"},
 	"reporter/*":        {"gate/fault", "gate/strictjson", "gate/record", "gate/contract", "gate/check", "gate/verdict", "gate/bundle", "gate/plan", "gate", "reporter", "reporter/*"},
 	"cmd/gate":          {"gate", "gate/*", "gate/seal/sigstore", "checks", "reporter", "reporter/*", "cmd/gate/action"},
 	"cmd/gate/*":        {"gate", "gate/*", "gate/seal/sigstore", "reporter", "reporter/*"},

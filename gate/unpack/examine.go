@@ -41,8 +41,8 @@ func examine(name string, r io.ReaderAt, size int64) (*archive, error) {
 	if err != nil {
 		return nil, refuse(name, "", "is damaged: %v", err)
 	}
-	if len(z.File) > maxEntries {
-		return nil, refuse(name, "", "holds more than %d entries", maxEntries)
+	if len(z.File) > MaxEntries {
+		return nil, refuse(name, "", "holds more than %d entries", MaxEntries)
 	}
 	a := &archive{path: name, files: z.File}
 	seen := spellings{}
@@ -78,8 +78,8 @@ func examine(name string, r io.ReaderAt, size int64) (*archive, error) {
 // and how it is searched for, so nothing may; and an archive within the limits
 // needs no zip64, of which one reader may see a directory that another does not.
 func checkEnd(name string, r io.ReaderAt, size int64) (directory int64, err error) {
-	if size > maxArchive {
-		return 0, refuse(name, "", "has %d bytes; at most %d are read", size, int64(maxArchive))
+	if size > MaxArchive {
+		return 0, refuse(name, "", "has %d bytes; at most %d are read", size, int64(MaxArchive))
 	}
 	tail := make([]byte, min(size, endLength+locatorLength))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
@@ -99,8 +99,8 @@ func checkEnd(name string, r io.ReaderAt, size int64) (directory int64, err erro
 		return 0, refuse(name, "", "is of the zip64 format; a bundle is never that large")
 	case number(4) != 0 || number(6) != 0 || number(8) != number(10):
 		return 0, refuse(name, "", "is a part of an archive in several parts")
-	case number(10) > maxEntries:
-		return 0, refuse(name, "", "holds %d entries; at most %d are unpacked", number(10), maxEntries)
+	case number(10) > MaxEntries:
+		return 0, refuse(name, "", "holds %d entries; at most %d are unpacked", number(10), MaxEntries)
 	case number(10) == 0:
 		return 0, refuse(name, "", "is empty")
 	case length > maxDirectory:

@@ -28,11 +28,11 @@ import (
 
 // What is unpacked.
 const (
-	// maxArchive is how large an archive may be.
-	maxArchive = 1 << 30
-	// maxEntries is how many files and folders it may hold: a bundle has a
+	// MaxArchive is how large an archive may be.
+	MaxArchive = 1 << 30
+	// MaxEntries is how many files and folders it may hold: a bundle has a
 	// handful, and a blob or two for each check.
-	maxEntries = 20_000
+	MaxEntries = 20_000
 	// maxDirectory is how many bytes their list may have. It is read into memory.
 	maxDirectory = 4 << 20
 	// maxFile is how large one file may be: no reader of a bundle takes more.
@@ -104,6 +104,13 @@ func Open(ctx context.Context, path string) (*Bundle, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+// Accepts says why an archive of this many bytes is none that Open unpacks: a
+// fault that names the entry. Whoever writes one asks before it leaves the house.
+func Accepts(name string, r io.ReaderAt, size int64) error {
+	_, err := examine(name, r, size)
+	return err
 }
 
 // archive is an archive whose directory holds nothing that is refused.

@@ -323,7 +323,7 @@ func TestRefusedArchives(t *testing.T) {
 		"a short comment":           {around(of(a), func(z *archiveOf) { z.comment = strings.Repeat("c", locatorLength) }), "has a comment"},
 		"zip64":                     {around(of(a), func(z *archiveOf) { z.insertBeforeEnd, z.directory = locatorSignature+strings.Repeat("\x00", 16), 67 }), "zip64"},
 		"another count":             {around(of(a), func(z *archiveOf) { z.count = 2 }), "damaged"},
-		"many entries":              {around(of(a), func(z *archiveOf) { z.count = maxEntries + 1 }), "at most"},
+		"many entries":              {around(of(a), func(z *archiveOf) { z.count = MaxEntries + 1 }), "at most"},
 		"a large directory":         {around(of(a), func(z *archiveOf) { z.directory = maxDirectory + 1 }), "has a directory of"},
 		"a part of several":         {around(of(a), func(z *archiveOf) { z.disk = 1 }), "in several parts"},
 		"no entry":                  {of().bytes(), "empty"},
@@ -367,7 +367,7 @@ func TestManyLargeFiles(t *testing.T) {
 func TestWhatIsNoArchive(t *testing.T) {
 	dir := t.TempDir()
 	fifo, huge := filepath.Join(dir, "fifo"), filepath.Join(dir, "huge")
-	if err := errors.Join(syscall.Mkfifo(fifo, 0o644), os.WriteFile(huge, nil, 0o644), os.Truncate(huge, maxArchive+1)); err != nil {
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o644), os.WriteFile(huge, nil, 0o644), os.Truncate(huge, MaxArchive+1)); err != nil {
 		t.Fatal(err)
 	}
 	for path, c := range map[string]struct {
