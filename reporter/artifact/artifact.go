@@ -179,13 +179,22 @@ func (c *Config) server() string {
 	return c.ServerURL
 }
 
+// supported says whether the server is GitHub's own, where this protocol is spoken.
+func (c *Config) supported() bool {
+	u, err := url.Parse(c.server())
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	return host == "github.com" || strings.HasSuffix(host, ".ghe.com")
+}
+
 // How to mend what the runner did not say.
 const asAStep = "Upload from a step of a GitHub workflow: the runner sets the variables for actions, not for `run:` steps."
 
 // place says where the service is, and what it calls this job.
 func (c *Config) place() (origin string, ids backend, err error) {
-	u, err := url.Parse(c.server())
-	if host := strings.ToLower(u.Hostname()); err != nil || host != "github.com" && !strings.HasSuffix(host, ".ghe.com") {
+	if !c.supported() {
 		return "", ids, failed("Upload the folder that the output bundle-path names with actions/upload-artifact@v3.",
 			"GitHub Enterprise Server has no artifacts of the present protocol: %s is %q", serverVariable, c.ServerURL).Because(ErrUnsupported)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (s *service) call(ctx context.Context, method string, question, answer any)
 // refused is the fault of an answer that is none.
 func (s *service) refused(method string, resp *http.Response, data []byte) error {
 	if resp.StatusCode != http.StatusConflict || method != "CreateArtifact" {
-		return failed("", "the results service answered %s with %s: %s", method, resp.Status, s.secrets.Quote(data))
+		return failed("", "the results service answered %s with %s: %s", method, resp.Status, unsigned(s.secrets.Quote(data)))
 	}
 	f := failed("Give each upload of a workflow run a name of its own, with the job, the matrix and the attempt in it: `artifact-name`.",
 		"the name is taken: this workflow run has an artifact of it already")
@@ -126,8 +127,16 @@ func lost(ctx context.Context, hidden retry.Secrets, what string, err error) err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	err = hidden.Scrub(plain(err))
-	return failed("", "%s: %v", what, err).Because(err)
+	text := unsigned(hidden.Hide(plain(err).Error()))
+	return failed("", "%s: %s", what, text)
+}
+
+// anySignature is one in an address that was never given to us as one, in the
+// words of a service that fails.
+var anySignature = regexp.MustCompile(`(?i)\b` + signature + `=[^&\s"'\\<>]+`)
+
+func unsigned(text string) string {
+	return anySignature.ReplaceAllLiteralString(text, signature+"=[redacted]")
 }
 
 // plain is an error without the address that was asked, whose query is a secret.
