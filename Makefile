@@ -27,7 +27,7 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # How long each fuzz target runs under `make fuzz`.
 FUZZTIME ?= 5s
 
-.PHONY: help demo test test-packages test-signing build reproducible lint fuzz bench docs clean needs
+.PHONY: help demo test test-packages test-signing test-artifacts build reproducible lint fuzz bench docs clean needs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ help: ## list the targets
 demo: needs build ## judge the example shop: verified, failed, and two refusals
 	@scripts/demo bin/gate
 
-test: test-packages test-signing ## run every test; installs what they need
+test: test-packages test-signing test-artifacts ## run every test; installs what they need
 
 test-packages: needs ## the tests of the module's packages
 	go test ./...
@@ -45,6 +45,11 @@ test-packages: needs ## the tests of the module's packages
 test-signing: needs build ## signatures, against real Sigstore services and the cosign CLI
 	scripts/signing-tools >/dev/null
 	cd testdata/sigstore && GATE='$(CURDIR)/bin/gate' go test -count 1 $(TESTFLAGS) ./...
+
+# A module of its own, like that of signing.
+test-artifacts: needs ## uploads, against GitHub's own client and a blob store
+	scripts/actions-tools >/dev/null
+	cd testdata/artifacts && go test -count 1 $(TESTFLAGS) ./...
 
 # Twice: the full program is carried inside the lean one, which starts faster
 # (see package carry). A plain `go build` gives the full program alone.
@@ -66,6 +71,7 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags lean ./cmd/gate ./checks
 	cd testdata/sigstore && go vet ./... && go run $(STATICCHECK) ./...
+	cd testdata/artifacts && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
 	go run $(ACTIONLINT) examples/reusable-workflow/*.yml
 
