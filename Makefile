@@ -30,7 +30,7 @@ FUZZTIME ?= 5s
 .PHONY: help demo test test-packages test-signing test-artifacts build reproducible lint fuzz bench docs clean needs
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: needs build ## judge the example shop: verified, failed, and two refusals
 	@scripts/demo bin/gate

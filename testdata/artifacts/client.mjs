@@ -7,9 +7,13 @@
 // TOOLS is the folder that scripts/actions-tools prints. What the client gives back
 // is written to the file ANSWER, for on standard output it talks to a runner. An
 // error ends the program with its message and status 1.
+import {webcrypto} from 'node:crypto'
 import {readdirSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {pathToFileURL} from 'node:url'
+
+// Node 18, which Debian 12 and Ubuntu 24.04 have, does not have it everywhere.
+globalThis.crypto ??= webcrypto
 
 const [tools, answer, command, ...args] = process.argv.slice(2)
 const library = join(tools, 'node_modules', '@actions', 'artifact', 'lib', 'artifact.js')
