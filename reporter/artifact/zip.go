@@ -105,9 +105,11 @@ func pack(z *zip.Writer, root *os.Root, name string) error {
 		return unreadable(name, err)
 	}
 	h := &zip.FileHeader{
-		Name: name, Method: zip.Store, ModifiedDate: entryDate, ReaderVersion: entryReader,
+		Name: name, Method: zip.Store, ReaderVersion: entryReader,
 		CRC32: sum.Sum32(), CompressedSize64: uint64(size), UncompressedSize64: uint64(size),
 	}
+	//lint:ignore SA1019 CreateRaw writes this field and knows nothing of Modified.
+	h.ModifiedDate = entryDate
 	h.SetMode(entryMode)
 	if isUTF8(name) {
 		h.Flags = utf8Name

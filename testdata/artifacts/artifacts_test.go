@@ -200,8 +200,7 @@ func TestLarge(t *testing.T) {
 
 // onBlock does something with the second block, once.
 type onBlock struct {
-	do   func(*http.Request) error
-	seen int
+	do func(*http.Request) error
 }
 
 func (o *onBlock) RoundTrip(r *http.Request) (*http.Response, error) {
