@@ -185,7 +185,11 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-type onWrite struct{ do func() error }
+// onWrite does something at the first write.
+type onWrite struct {
+	do      func() error
+	written int
+}
 
 func (w *onWrite) Write(data []byte) (int, error) {
 	if do := w.do; do != nil {
@@ -194,6 +198,7 @@ func (w *onWrite) Write(data []byte) (int, error) {
 			return 0, err
 		}
 	}
+	w.written += len(data)
 	return len(data), nil
 }
 
@@ -204,7 +209,13 @@ func TestZipErrors(t *testing.T) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := Zip(ctx, &onWrite{do: func() error { cancel(full); return nil }}, dir); err != full {
-		t.Error(err)
+	w := &onWrite{do: func() error { cancel(full); return nil }}
+	if err := Zip(ctx, w, dir); err != full || w.written > 1<<19 {
+		t.Errorf("%d bytes were written: %v", w.written, err)
+	}
+	// A folder that is too large is not read to the end first.
+	w = &onWrite{}
+	if err := Zip(t.Context(), w, large(t, 1<<30+1)); !strings.Contains(fmt.Sprint(err), "more than 1073741824 bytes") || w.written > 0 {
+		t.Errorf("%d bytes were written: %v", w.written, err)
 	}
 }
