@@ -252,7 +252,7 @@ func TestDownloadArtifact(t *testing.T) {
 	}
 	for _, bad := range []string{"http://example.com/x", "file:///etc/passwd", "", "https://u:p@example.com/"} {
 		where = bad
-		faulty(t, w.client().DownloadArtifact(context.Background(), 5, &out, 4), fault.ActionForgeUnreachable)
+		faulty(t, w.client().DownloadArtifact(context.Background(), 5, &out, 4), fault.ActionForgeUnreachable, "leads to no address that is asked")
 	}
 	w.fail("GET /actions/artifacts/5/zip", says(410, ""))
 	faulty(t, w.client().DownloadArtifact(context.Background(), 5, &out, 4), fault.ActionEvidenceRefused, "expired")

@@ -229,3 +229,21 @@ func TestSecretsAreHidden(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 }
+
+// proxy fails, and quotes what it was sent.
+type proxy struct{}
+
+func (proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("the proxy does not like %s", r.Header.Get("Authorization"))
+}
+
+func TestQuotedSecret(t *testing.T) {
+	a := github()
+	a.Base = proxy{}
+	for _, method := range []string{"GET", "POST"} {
+		_, err := a.do(t, method, "http://127.0.0.1/", "")
+		if said := fmt.Sprint(err, a.warned); strings.Contains(said, token) || !strings.Contains(said, "the proxy does not like Bearer [redacted]") {
+			t.Error(said)
+		}
+	}
+}

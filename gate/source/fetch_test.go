@@ -184,7 +184,9 @@ func TestFetchRefused(t *testing.T) {
 	ws := folder(t)
 	head := repo(t, ws)
 	url, _ := served(t, ws)
-	elsewhere := httptest.NewServer(http.RedirectHandler(url, http.StatusFound))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		http.Redirect(rw, r, strings.TrimSuffix(url, "/r.git")+r.URL.RequestURI(), http.StatusFound)
+	}))
 	t.Cleanup(elsewhere.Close)
 	for name, r := range map[string]Remote{
 		"no id":       {URL: url, Commit: "main"},
