@@ -182,6 +182,27 @@ func TestHouseOnlyOneRoomKnowsSigstore(t *testing.T) {
 	}
 }
 
+// TestHouseOnlyOneRoomKnowsGitHub: its client takes an empty answer for an empty
+// list, keeps a book of its own about limits, and follows redirects. One room
+// knows that.
+func TestHouseOnlyOneRoomKnowsGitHub(t *testing.T) {
+	known := false
+	for _, f := range sources(t) {
+		for _, spec := range f.syntax.Imports {
+			if !strings.HasPrefix(spec.Path.Value, `"github.com/google/go-github/`) {
+				continue
+			}
+			if !f.in("gate/forge") {
+				t.Errorf("%s imports %s", f.at(spec), spec.Path.Value)
+			}
+			known = true
+		}
+	}
+	if !known {
+		t.Error("no room imports it: the wall has lost its subject")
+	}
+}
+
 // TestHouseSource holds what each file must not do.
 func TestHouseSource(t *testing.T) {
 	for _, f := range sources(t) {

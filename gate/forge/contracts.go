@@ -109,12 +109,6 @@ func (p pattern) matches(name string) bool {
 	return ok && err == nil // the pattern was validated
 }
 
-// matchesPath says whether a path is one that the pattern is about.
-func (p pattern) matchesPath(name string) bool {
-	folder, last := path.Split(name)
-	return strings.TrimSuffix(folder, "/") == p.folder && p.matches(last)
-}
-
 // reader reads the objects of one commit.
 type reader interface {
 	Root(ctx context.Context) (string, error)

@@ -29,6 +29,9 @@ const (
 	// gives is valid for some minutes.
 	downloadTime   = 10 * time.Minute
 	downloadRounds = 2
+	// maxStoreError is what is read of a store's words about a failure, however
+	// small the archive may be.
+	maxStoreError = 1 << 20
 
 	// fetchAttempts is how often git fetches, with fetchPause between.
 	fetchAttempts = 3

@@ -106,9 +106,9 @@ func (c *Client) Artifacts(ctx context.Context, run int64) ([]Artifact, error) {
 	return out, nil
 }
 
-// DownloadArtifact writes an artifact's zip archive, of at most max bytes. The
+// DownloadArtifact writes an artifact's zip archive, of at most limit bytes. The
 // store that it lies in is not given the token.
-func (c *Client) DownloadArtifact(ctx context.Context, id int64, to io.Writer, max int64) error {
+func (c *Client) DownloadArtifact(ctx context.Context, id int64, to io.Writer, limit int64) error {
 	r := request{path: fmt.Sprintf("actions/artifacts/%d/zip", id), what: fmt.Sprintf("download the artifact %d", id), permission: "actions: read"}
 	var err error
 	for range downloadRounds {
@@ -118,7 +118,7 @@ func (c *Client) DownloadArtifact(ctx context.Context, id int64, to io.Writer, m
 		}
 		var data []byte
 		var again bool
-		if data, again, err = c.download(ctx, r, address, max); err == nil {
+		if data, again, err = c.download(ctx, r, address, limit); err == nil {
 			if _, err = to.Write(data); err != nil {
 				return fault.New(fault.BackendFailed, "", "the artifact %d could not be written: %v", id, err).Because(err)
 			}
@@ -154,9 +154,9 @@ func (c *Client) artifactAddress(ctx context.Context, r request) (*url.URL, erro
 }
 
 // download gets what lies at an address that holds its own permission.
-func (c *Client) download(ctx context.Context, r request, address *url.URL, max int64) (data []byte, again bool, err error) {
+func (c *Client) download(ctx context.Context, r request, address *url.URL, limit int64) (data []byte, again bool, err error) {
 	how := c.requests()
-	how.MaxBody, how.AttemptTime, how.GitHub, how.Redirects = max, downloadTime, false, false
+	how.MaxBody, how.AttemptTime, how.GitHub, how.Redirects = max(limit, maxStoreError), downloadTime, false, false
 	how.Secrets = append(how.Secrets, address.RawQuery, address.Query().Get("sig"))
 	failed := func(err error) *fault.Error {
 		return unreachable("the gate could not %s: %v", r.what, how.Secrets.Scrub(err))
@@ -180,6 +180,9 @@ func (c *Client) download(ctx context.Context, r request, address *url.URL, max 
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, true, failed(errors.New("the store answered " + resp.Status))
+	}
+	if int64(len(data)) > limit {
+		return nil, false, failed(fmt.Errorf("it has more than %d bytes", limit))
 	}
 	return data, false, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -16,7 +17,15 @@ import (
 // world is a service that gives its answers in order, and the last one for ever.
 type world struct {
 	*httptest.Server
+	mu       sync.Mutex
 	requests []string // method and body
+}
+
+// asked gives the requests so far.
+func (w *world) asked() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.requests)
 }
 
 type reply struct {
@@ -33,8 +42,10 @@ func serve(t *testing.T, replies ...reply) *world {
 		if err != nil {
 			t.Error(err)
 		}
+		w.mu.Lock()
 		answer := replies[min(len(w.requests), len(replies)-1)]
 		w.requests = append(w.requests, r.Method+" "+string(body))
+		w.mu.Unlock()
 		if answer.cut {
 			panic(http.ErrAbortHandler)
 		}
@@ -111,8 +122,8 @@ func TestGitHubLimits(t *testing.T) {
 				if got, err := a.do(t, method, w.URL, "body"); err != nil || got != "200 OK fine" {
 					t.Errorf("%q, %v", got, err)
 				}
-				if !slices.Equal(w.requests, []string{method + " body", method + " body"}) {
-					t.Errorf("%q", w.requests)
+				if !slices.Equal(w.asked(), []string{method + " body", method + " body"}) {
+					t.Errorf("%q", w.asked())
 				}
 				if len(a.waited) != 1 || a.waited[0] < c.least || a.waited[0] > c.least+2*time.Second {
 					t.Errorf("waited %v, asked was for %s", a.waited, c.least)
@@ -124,8 +135,8 @@ func TestGitHubLimits(t *testing.T) {
 		for _, r := range []reply{{status: 403, header: at(time.Hour)}, {status: 429, header: map[string]string{"Retry-After": "3600"}}} {
 			w, a := serve(t, r, fine), github()
 			_, err := a.do(t, "GET", w.URL, "")
-			if err == nil || !strings.Contains(err.Error(), "a limit of GitHub's API") || len(w.requests) != 1 {
-				t.Errorf("%v after %d requests", err, len(w.requests))
+			if err == nil || !strings.Contains(err.Error(), "a limit of GitHub's API") || len(w.asked()) != 1 {
+				t.Errorf("%v after %d requests", err, len(w.asked()))
 			}
 			if r.header["Retry-After"] == "" && !strings.Contains(err.Error(), "2026-01-02T04:04:05Z") {
 				t.Errorf("%v does not say when it ends", err)
@@ -136,23 +147,23 @@ func TestGitHubLimits(t *testing.T) {
 		w, a := serve(t, reply{status: 403, body: "secondary rate limit"}), github()
 		a.Attempts = 100
 		_, err := a.do(t, "GET", w.URL, "")
-		if err == nil || len(w.requests) != 4 || len(a.waited) != 3 {
-			t.Errorf("%v after %d requests, waited %v", err, len(w.requests), a.waited)
+		if err == nil || len(w.asked()) != 4 || len(a.waited) != 3 {
+			t.Errorf("%v after %d requests, waited %v", err, len(w.asked()), a.waited)
 		}
 	})
 	t.Run("is none", func(t *testing.T) {
 		for _, r := range []reply{{status: 403, body: "Resource not accessible by integration", header: map[string]string{"X-RateLimit-Remaining": "4999"}}, {status: 404}, {status: 422}} {
 			w, a := serve(t, r), github()
 			got, err := a.do(t, "GET", w.URL, "")
-			if err != nil || !strings.HasPrefix(got, fmt.Sprint(r.status)) || len(w.requests) != 1 {
-				t.Errorf("%q, %v after %d requests", got, err, len(w.requests))
+			if err != nil || !strings.HasPrefix(got, fmt.Sprint(r.status)) || len(w.asked()) != 1 {
+				t.Errorf("%q, %v after %d requests", got, err, len(w.asked()))
 			}
 		}
 	})
 	t.Run("of another service", func(t *testing.T) {
 		w, a := serve(t, reply{status: 403, header: map[string]string{"Retry-After": "7"}}), github()
 		a.GitHub = false
-		if got, err := a.do(t, "GET", w.URL, ""); err != nil || got != "403 Forbidden " || len(w.requests) != 1 {
+		if got, err := a.do(t, "GET", w.URL, ""); err != nil || got != "403 Forbidden " || len(w.asked()) != 1 {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
@@ -165,8 +176,8 @@ func TestOnce(t *testing.T) {
 			w, a := serve(t, r, fine), github()
 			_, err := a.do(t, "POST", w.URL, "x")
 			var unsure *UnsureError
-			if !errors.As(err, &unsure) || len(w.requests) != 1 {
-				t.Errorf("%v after %d requests", err, len(w.requests))
+			if !errors.As(err, &unsure) || len(w.asked()) != 1 {
+				t.Errorf("%v after %d requests", err, len(w.asked()))
 			}
 			w = serve(t, r, fine)
 			if got, err := a.do(t, "GET", w.URL, ""); err != nil || got != "200 OK fine" {
@@ -227,5 +238,23 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 	if !strings.Contains(said, "you sent [redacted]") || len(traced) != 4 || !strings.Contains(traced[3], "/path (attempt 4): 500") {
 		t.Errorf("%s", said)
+	}
+}
+
+// proxy fails, and quotes what it was sent.
+type proxy struct{}
+
+func (proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("the proxy does not like %s", r.Header.Get("Authorization"))
+}
+
+func TestQuotedSecret(t *testing.T) {
+	a := github()
+	a.Base = proxy{}
+	for _, method := range []string{"GET", "POST"} {
+		_, err := a.do(t, method, "http://127.0.0.1/", "")
+		if said := fmt.Sprint(err, a.warned); strings.Contains(said, token) || !strings.Contains(said, "the proxy does not like Bearer [redacted]") {
+			t.Error(said)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -28,7 +29,7 @@ func serveGit(t *testing.T, root string) (url string, seen func() string) {
 	must(t, err)
 	var mu sync.Mutex
 	var headers []string
-	handler := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent",
+	handler := &cgi.Handler{Path: program, Stderr: io.Discard, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		mu.Lock()
@@ -183,7 +184,9 @@ func TestFetchRefused(t *testing.T) {
 	ws := folder(t)
 	head := repo(t, ws)
 	url, _ := served(t, ws)
-	elsewhere := httptest.NewServer(http.RedirectHandler(url, http.StatusFound))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		http.Redirect(rw, r, strings.TrimSuffix(url, "/r.git")+r.URL.RequestURI(), http.StatusFound)
+	}))
 	t.Cleanup(elsewhere.Close)
 	for name, r := range map[string]Remote{
 		"no id":       {URL: url, Commit: "main"},
