@@ -26,6 +26,9 @@ func Conclusion(v Verdict, o Outcome) forge.Conclusion {
 	return forge.Failure
 }
 
+// maxWeight is that of VERIFIED.
+const maxWeight = 5
+
 // weight orders what became of contracts, the weightiest first. What does not fit
 // together weighs as a verifier that failed, and so does what was not delivered.
 func weight(r *Result) int {
@@ -41,7 +44,7 @@ func weight(r *Result) int {
 	case r.Verdict == verdict.Unverified && r.Outcome == verdict.Inconclusive:
 		return 4
 	case r.Verdict == verdict.Verified && r.Outcome == verdict.Pass:
-		return 5
+		return maxWeight
 	}
 	return 0
 }
