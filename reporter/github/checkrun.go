@@ -44,7 +44,7 @@ func Render(v reporter.View, f Facts) forge.CheckRun {
 	page.checks(&s, results, len(tail))
 	page.limitations(&s, v.Foreign(), len(tail))
 	page.WriteString(tail)
-	run.Summary = page.String()
+	run.Summary = page.finish()
 	run.Text = details(&f, results)
 	return run
 }
@@ -62,7 +62,7 @@ func RenderRefusal(err *fault.Error, f Facts) forge.CheckRun {
 	page.origin()
 	var notes annotations
 	notes.edits(&f)
-	run.Annotations, run.Summary = notes.all, page.String()
+	run.Annotations, run.Summary = notes.all, page.finish()
 	return run
 }
 
@@ -92,7 +92,7 @@ func RenderOverall(all []Result, f Facts) forge.CheckRun {
 	page.contracts(all)
 	page.line("\n### Where this comes from\n")
 	page.origin()
-	run.Summary = page.String()
+	run.Summary = page.finish()
 	return run
 }
 

@@ -26,7 +26,7 @@ func details(f *Facts, results []record.Result) string {
 	if n < len(trouble) {
 		p.line("\n**The details of %s were cut** for GitHub's limits: %s.", counted(len(trouble)-n, "check"), p.whole())
 	}
-	return p.String()
+	return p.finish()
 }
 
 func detail(r *record.Result) string {

@@ -38,11 +38,10 @@ const (
 	// dropped whole.
 	// Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits
 	maxJobSummary = 1 << 20
-	// maxOutput is one output of a step, and maxOutputs all outputs of a job; both in
-	// UTF-16 there, so ours are half of it.
+	// maxOutput is one output of a step. All outputs of a job may have 1 MB, counted in
+	// UTF-16, so this is half of it.
 	// Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idoutputs
-	maxOutput  = 512 << 10
-	maxOutputs = 512 << 10
+	maxOutput = 512 << 10
 )
 
 // What is shown of one thing. A reader of a summary is looking for what to do; the

@@ -13,8 +13,16 @@ import (
 // invisible character of ours, as other bots do.
 func escapeProse(s string) string { return sentence(s, maxCell) }
 
-// sentence is escapeProse for text of at most most bytes before it is escaped.
-func sentence(s string, most int) string { return proseOf(cutTo(visible(strings.TrimSpace(s)), most)) }
+// sentence is escapeProse for text of at most most bytes, and of at most twice as many
+// once it is escaped: a text of nothing but @ becomes nine times as long.
+func sentence(s string, most int) string {
+	s = visible(strings.TrimSpace(s))
+	for n := most; ; n = n * 3 / 4 {
+		if out := proseOf(cutTo(s, n)); len(out) <= 2*most {
+			return out
+		}
+	}
+}
 
 func proseOf(s string) string {
 	s = linked.ReplaceAllStringFunc(s, func(m string) string {
@@ -126,6 +134,19 @@ func (d *document) left() int { return d.most - d.Len() }
 // line adds a line of ours.
 func (d *document) line(format string, args ...any) {
 	fmt.Fprintf(d, format+"\n", args...)
+}
+
+// finish gives the document. Its parts are measured so that it fits; should one of
+// them have been measured wrong, it is cut at a line and says so, for GitHub would
+// refuse it whole.
+func (d *document) finish() string {
+	s := d.String()
+	if len(s) <= d.most {
+		return s
+	}
+	head := s[:runeEnd(s, d.most-reserve)]
+	head = head[:strings.LastIndexByte(head, '\n')+1]
+	return head + fmt.Sprintf("\n**%d bytes cut** for GitHub's limits; `evidence.json` of the run has all of it.\n", len(s)-len(head))
 }
 
 // items adds as many of the items as fit into room bytes, at most most of them, and
