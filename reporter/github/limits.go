@@ -50,6 +50,7 @@ const (
 	maxCell       = 400     // bytes of a sentence in a table or list
 	maxLong       = 2 << 10 // bytes of a refusal or a note
 	maxPlain      = 200     // bytes of a name or a path
+	maxAddress    = 2000    // bytes of an address
 	maxValueShown = 4 << 10 // bytes of a value in the details of a check
 	maxSide       = 600     // bytes of a value in an annotation
 	maxPlaces     = 20      // findings in the details of a check

@@ -46,16 +46,16 @@ func proseOf(s string) string {
 			b.WriteString("&amp;")
 		case '$':
 			b.WriteString("&#36;") // a formula's delimiter, with a backslash too
-		case '\\', '`', '*', '_', '{', '}', '[', ']', '(', ')', '#', '+', '-', '!', '|', '~', '@', '=', '^', '"', '\'', ':':
+		case '\\', '`', '*', '_', '{', '}', '[', ']', '(', '#', '+', '-', '!', '|', '~', '@', '=', '^', '"', '\'', ':':
 			if i > 0 && ordinary(c) {
 				b.WriteByte(c)
 				continue
 			}
 			b.WriteByte('\\')
 			b.WriteByte(c)
-		case '.':
-			if i > 0 && s[i-1] >= '0' && s[i-1] <= '9' {
-				b.WriteByte('\\') // 1. begins a list
+		case '.', ')':
+			if i > 0 && strings.Trim(s[:i], "0123456789") == "" {
+				b.WriteByte('\\') // 1. and 1) begin a list
 			}
 			b.WriteByte(c)
 		default:
@@ -67,7 +67,7 @@ func proseOf(s string) string {
 
 // ordinary are signs that mean nothing inside a line. At its beginning they could
 // make a list in the item of a list.
-func ordinary(c byte) bool { return strings.IndexByte(`()"':=+-`, c) >= 0 }
+func ordinary(c byte) bool { return strings.IndexByte(`("':=+-`, c) >= 0 }
 
 // breaker is a zero-width space.
 const breaker = "&#8203;"
@@ -115,13 +115,13 @@ func longestRun(s string) int {
 // link is a Markdown link to an address that GitHub gave, or plain code when it does
 // not look like one.
 func link(text, address string) string {
-	if !webAddress.MatchString(address) {
+	if len(address) > maxAddress || !webAddress.MatchString(address) {
 		return text + " " + codeSpan(address)
 	}
 	return "[" + text + "](" + address + ")"
 }
 
-var webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}$`)
+var webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+$`)
 
 // document collects Markdown up to a number of bytes.
 type document struct {
