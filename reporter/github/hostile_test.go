@@ -56,7 +56,7 @@ func proseProblem(out string) string {
 		return "more than one line"
 	case hidden.MatchString(out) || !utf8.ValidString(out):
 		return "a character that nobody sees"
-	case regexp.MustCompile(`(?i)://|www\.|[@#][A-Za-z0-9]|\bGH-[0-9]|\$`).MatchString(strings.NewReplacer("&#8203;", "\x00", "&#36;", "", "\\", "").Replace(out)):
+	case regexp.MustCompile(`(?i)://|www\.|[@#][A-Za-z0-9]|GH-[0-9]|\$`).MatchString(strings.NewReplacer("&#8203;", "\x00", "&#36;", "", "\\", "").Replace(out)):
 		return "GitHub would make a link of it"
 	case regexp.MustCompile(`^(?:[-+>#=*]|\d+[.)])`).MatchString(out):
 		return "begins a block"

@@ -30,7 +30,13 @@ func proseOf(s string) string {
 		case ':', '@', '#':
 			return m[:1] + "\x00" + m[1:]
 		}
-		return m[:2] + "\x00" + m[2:] // ww.w, GH-, hex
+		return m[:2] + "\x00" + m[2:] // www., GH-1
+	})
+	s = words.ReplaceAllStringFunc(s, func(m string) string {
+		if commit.MatchString(m) {
+			return m[:2] + "\x00" + m[2:]
+		}
+		return m
 	})
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/4)
@@ -72,9 +78,13 @@ func ordinary(c byte) bool { return strings.IndexByte(`("':=+-`, c) >= 0 }
 // breaker is a zero-width space.
 const breaker = "&#8203;"
 
-// linked finds what GitHub turns into links by itself: addresses, mentions, numbers
-// of issues, names of commits.
-var linked = regexp.MustCompile(`(?i)://|@|#|\bwww\.|\bGH-[0-9]|\bmailto:|\bxmpp:|\b[0-9a-f]{7,40}\b`)
+// linked, and commit among the words, find what GitHub turns into links by itself:
+// addresses, mentions, numbers of issues, names of commits.
+var (
+	linked = regexp.MustCompile(`(?i)://|@|#|www\.|GH-[0-9]|mailto:|xmpp:`)
+	words  = regexp.MustCompile(`[0-9A-Za-z]+`)
+	commit = regexp.MustCompile(`^[0-9A-Fa-f]{7,40}$`)
+)
 
 // codeSpan shows text of strangers as code on one line: nothing in it means anything
 // but its end, and that is a run of backticks that it does not hold. A | is a table's
