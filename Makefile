@@ -81,7 +81,8 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	cd testdata/sigstore && go vet ./... && go run $(STATICCHECK) ./...
 	cd testdata/artifacts && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
-	go run $(ACTIONLINT) examples/reusable-workflow/*.yml
+	go run $(ACTIONLINT) examples/github/*.yml examples/reusable-workflow/*.yml
+	bin/gate lint .gate/contracts/*.json
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)
 	@scripts/fuzz $(FUZZTIME)
