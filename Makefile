@@ -11,13 +11,21 @@ VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null 
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || true)
 LDFLAGS := -s -w -buildid= -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
+# What is linked in beside the default: make build TAGS=kms takes keys of a KMS.
+TAGS ?=
+
+# make build STATIC=1 gives a program that needs no other file of the system, and
+# that no library can be preloaded into: the images have it. Names are then looked
+# up by Go alone, and SQLite loads no extensions, since both would load libraries.
+ifdef STATIC
+STATIC_TAGS := netgo osusergo sqlite_omit_load_extension
+LDFLAGS += -linkmode external -extldflags -static
+endif
+
 # The same sources give the same bytes, wherever they lie (make reproducible): no
 # path of this machine, no build id, and no stamp of git's, which a clone without
 # tags, a shallow one and an archive would each have differently.
 GOBUILD := go build -trimpath -buildvcs=false -mod=readonly -ldflags '$(LDFLAGS)'
-
-# What is linked in beside the default: make build TAGS=kms takes keys of a KMS.
-TAGS ?=
 
 # The linters are pinned here and nowhere else, so that a new release of one cannot
 # turn an unchanged tree red. They are no dependencies of the product.
@@ -57,9 +65,9 @@ test-artifacts: needs ## uploads, against GitHub's own client and a blob store
 # The full one is copied at every start, so its size is time. grpcnotrace leaves out
 # a web page of gRPC's, whose templates call methods by name: with them the linker
 # must keep every method of every type, which is a quarter of the program.
-build: ## build bin/gate
-	$(GOBUILD) -tags 'grpcnotrace $(TAGS)' -o cmd/gate/full/gate ./cmd/gate
-	$(GOBUILD) -tags 'lean $(TAGS)' -o bin/gate ./cmd/gate
+build: ## build bin/gate; STATIC=1 without libraries of the system
+	$(GOBUILD) -tags 'grpcnotrace $(STATIC_TAGS) $(TAGS)' -o cmd/gate/full/gate ./cmd/gate
+	$(GOBUILD) -tags 'lean $(STATIC_TAGS) $(TAGS)' -o bin/gate ./cmd/gate
 
 reproducible: needs ## build HEAD twice, in different places: the same bytes; PROGRAM=bin/gate compares that too
 	@scripts/reproducible $(PROGRAM)
@@ -73,7 +81,8 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	cd testdata/sigstore && go vet ./... && go run $(STATICCHECK) ./...
 	cd testdata/artifacts && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
-	go run $(ACTIONLINT) examples/reusable-workflow/*.yml
+	go run $(ACTIONLINT) examples/github/*.yml examples/reusable-workflow/*.yml
+	bin/gate lint .gate/contracts/*.json
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)
 	@scripts/fuzz $(FUZZTIME)
