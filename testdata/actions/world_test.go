@@ -236,7 +236,9 @@ func (w *world) freeze(draft string) string {
 }
 
 // open opens a pull request with changes to main.
-func (w *world) open(files ...github.File) github.Pull { return w.openAs(github.Pull{}, "main", files...) }
+func (w *world) open(files ...github.File) github.Pull {
+	return w.openAs(github.Pull{}, "main", files...)
+}
 
 func (w *world) openAs(p github.Pull, base string, files ...github.File) github.Pull {
 	w.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/verdictgate/verdictgate/testdata/actions/github"
 )
@@ -123,6 +125,18 @@ func (s *Step) Run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	// The runner is a user of its own, and a container's program is root.
+	if os.Geteuid() == 0 {
+		err := filepath.WalkDir(s.Job.Dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Lchown(path, userID, userID)
+		})
+		if err != nil {
+			return Result{}, err
+		}
+	}
 	cmd := exec.CommandContext(ctx, s.Program, s.Args...)
 	cmd.Dir = s.Job.Workspace
 	if s.Image != "" {
@@ -142,6 +156,19 @@ func (s *Step) Run(ctx context.Context) (Result, error) {
 	}
 	r := Result{Exit: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: said.String(), Temp: s.in("_temp")}
 	return r, s.read(&r)
+}
+
+// userID is the runner's, and its group's.
+const userID = 1001
+
+// OwnedByRoot says whether a file is root's.
+func OwnedByRoot(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Uid == 0
 }
 
 func (s *Step) in(name string) string { return filepath.Join(s.Job.Dir, name) }
