@@ -146,7 +146,7 @@ func TestPlanted(t *testing.T) {
 	s.Env = map[string]string{
 		"GATE_DATA_DIR": j.Workspace, "GATE_CHROMIUM": filepath.Join(bin, "chromium-headless-shell"), "GATE_TESSERACT": filepath.Join(bin, "tesseract"), "GATE_GIT": filepath.Join(bin, "git"),
 		"GIT_DIR": "/nowhere", "GIT_EXEC_PATH": bin, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": filepath.Join(bin, "sh"), "GIT_SSH_COMMAND": filepath.Join(bin, "sh"),
-		"HTTP_PROXY": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1", "SSL_CERT_FILE": empty, "SSL_CERT_DIR": j.Workspace,
+		"SSL_CERT_FILE": empty, "SSL_CERT_DIR": j.Workspace,
 		"XDG_CONFIG_HOME": j.Workspace, "TMPDIR": "/nowhere", "BASH_ENV": filepath.Join(bin, "sh"), "TUF_ROOT": j.Workspace, "SIGSTORE_ID_TOKEN": "x", "GODEBUG": "http2debug=1",
 	}
 	if preloadable(t) {

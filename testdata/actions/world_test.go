@@ -104,6 +104,10 @@ type world struct {
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir()}
+	// Nobody but its owner may enter a test's folder, and the runner is another user.
+	if err := os.Chmod(filepath.Dir(w.dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
