@@ -57,8 +57,8 @@ func TestWorkspaceRepository(t *testing.T) {
 	j := w.pulled(p)
 	// git over HTTP is the way on which a repository could matter.
 	j.Server = w.hub.URL
-	for _, operation := range []string{"repos/get-content", "git/get-tree", "git/get-blob"} {
-		w.hub.Fail(github.Fault{Operation: operation, Kind: github.Broken})
+	for _, f := range tried {
+		w.hub.Fail(f)
 	}
 	marker := filepath.Join(w.dir, "marker")
 	git := func(stdin string, args ...string) string {
@@ -90,6 +90,9 @@ func TestWorkspaceRepository(t *testing.T) {
 	w.wants(w.judged(j), want{exit: 1, verdict: "FAILED", checks: one("failure"), head: p.Head})
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("a program that the workspace's repository names was run")
+	}
+	if !w.fetched() {
+		t.Error("git did not fetch the contract, so nothing was tried")
 	}
 }
 

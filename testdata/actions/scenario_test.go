@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -299,6 +300,14 @@ func (w *world) contractDigest(text string) string {
 	return c.Digest + c.Other
 }
 
+// tried are as many failures as the gate makes attempts, so that the API does not give
+// a contract, and git has to. What is read afterwards, the API gives.
+var tried = []github.Fault{{Operation: "git/get-tree", Kind: github.Broken, Times: 4}, {Operation: "repos/get-content", Kind: github.Broken, Times: 4}}
+
+func (w *world) fetched() bool {
+	return slices.ContainsFunc(w.hub.Requests(), func(r github.Request) bool { return r.Operation == "git" })
+}
+
 // TestForgeFails is a GitHub that does not work as it should.
 func TestForgeFails(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -307,13 +316,16 @@ func TestForgeFails(t *testing.T) {
 		want   want
 		checks int
 		says   string
+		// fetched says that git has to fetch the contract.
+		fetched bool
 	}{
 		"broken twice, everywhere":      {faults: []github.Fault{{Kind: github.Broken, Times: 2}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"a secondary limit at the post": {faults: []github.Fault{{Operation: "checks/create", Kind: github.SecondaryLimit, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"cut before the post":           {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutBefore, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"cut after the post":            {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutAfter, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"no pull requests":              {faults: []github.Fault{{Operation: "pulls/get", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, says: "pull-requests: read"},
-		"no contents by the API":        {faults: []github.Fault{{Operation: "repos/get-content", Kind: github.Forbidden}, {Operation: "git/get-tree", Kind: github.Forbidden}, {Operation: "git/get-blob", Kind: github.Forbidden}}, server: true, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
+		"no contents by the API":        {faults: tried, server: true, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, fetched: true},
+		"no permission for contents":    {faults: []github.Fault{{Operation: "git/get-tree", Kind: github.Forbidden}, {Operation: "repos/get-content", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, checks: 1, says: "contents: read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, options{private: true})
@@ -330,6 +342,9 @@ func TestForgeFails(t *testing.T) {
 			}
 			if !strings.Contains(r.Stdout+r.Stderr, c.says) {
 				t.Errorf("the log does not say %q", c.says)
+			}
+			if fetched := w.fetched(); fetched != c.fetched {
+				t.Errorf("fetched with git: %v", fetched)
 			}
 		})
 	}

@@ -456,16 +456,13 @@ var accidents = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`vr_[0-9a-f-]+|vr_[0-9A-Za-z_-]+`), "RUN"},
+	{regexp.MustCompile(`vr_[0-9A-Za-z_]+`), "RUN"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:DIGEST"},
 	{regexp.MustCompile(`vg1:(\d+):(\d+):[0-9a-f]{16}:[0-9a-f]{16}:`), "vg1:$1:$2:JOB:CONTRACT:"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
 	{regexp.MustCompile(`\b[0-9a-f]{40}\b`), "COMMIT"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
 	{regexp.MustCompile(`https?://127\.0\.0\.1:\d+`), "https://HOST"},
-	{regexp.MustCompile(`\b\d+(\.\d+)? ?(ms|s)\b`), "DURATION"},
-	{regexp.MustCompile(`\bgo1\.\d+(\.\d+)?`), "GO"},
-	{regexp.MustCompile(`gate (devel|v?\d+\.\d+\S*|[0-9a-f]{7,}(-dirty)?)`), "gate VERSION"},
 }
 
 // normal puts words in the place of what differs from run to run.
