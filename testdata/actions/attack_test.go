@@ -168,6 +168,16 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
+// TestPlantedIdentity is an address for identity tokens that the runner did not set: the
+// job has none, so an earlier step can name its own.
+func TestPlantedIdentity(t *testing.T) {
+	w := newWorld(t, options{})
+	s := w.step(w.pulled(w.open(file("README", "x\n"))))
+	s.Env = map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "http://127.0.0.1:1/x?y=z", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "planted"}
+	r := w.run(s)
+	w.wants(r, want{exit: 0, verdict: "VERIFIED", checks: one("success"), says: []string{"unsigned"}})
+}
+
 // preloadable says that the program could be kept from loading a library: a dynamic
 // one loads it before its first instruction, and is not what images and host/ run.
 func preloadable(t *testing.T) bool {

@@ -58,15 +58,38 @@ func docker(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
+// bridge gives the address of this machine on Docker's bridge. Not every version of
+// Docker names it as the network's gateway; the interface has it.
+func bridge() (net.IP, error) {
+	name, err := docker("network", "inspect", "bridge", "--format", `{{index .Options "com.docker.network.bridge.name"}}`)
+	if err != nil {
+		return nil, err
+	}
+	device, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("Docker's bridge %q: %w", name, err)
+	}
+	addresses, err := device.Addrs()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range addresses {
+		if ip, _, err := net.ParseCIDR(a.String()); err == nil && ip.To4() != nil {
+			return ip.To4(), nil
+		}
+	}
+	return nil, fmt.Errorf("Docker's bridge %q has no address", name)
+}
+
 // authorities is where the image, as Debian does, has those that it trusts.
 const authorities = "/etc/ssl/certs/ca-certificates.crt"
 
 func container(image string) (way, error) {
-	gateway, err := docker("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Gateway}}")
+	gateway, err := bridge()
 	if err != nil {
 		return way{}, err
 	}
-	cert, authority, err := certificate(net.ParseIP(gateway))
+	cert, authority, err := certificate(gateway)
 	if err != nil {
 		return way{}, err
 	}
@@ -104,7 +127,7 @@ func container(image string) (way, error) {
 	if _, err := docker("build", "-q", "-t", tested, dir); err != nil {
 		return way{}, err
 	}
-	return way{image: tested, address: gateway + ":0", cert: cert}, nil
+	return way{image: tested, address: gateway.String() + ":0", cert: cert}, nil
 }
 
 // certificate makes one for an address, by an authority of its own.

@@ -2,6 +2,7 @@ package actions_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,6 +134,66 @@ func TestSignedWhereItCannot(t *testing.T) {
 	s.Inputs["sign"] = "keyless"
 	if r := w.run(s); r.Exit == 0 || r.Outputs["verdict"] == "VERIFIED" {
 		t.Errorf("keyless without an identity: exit %d, %v", r.Exit, r.Outputs)
+	}
+}
+
+// signer is the signing job's step: it has an identity, and runs nothing of the change.
+func (w *world) signer(p github.Pull, judged string) runner.Step {
+	w.t.Helper()
+	w.hub.Allow(jobToken, github.Token{Permissions: map[string]string{"contents": "read", "pull_requests": "read", "checks": "write", "actions": "read", "attestations": "write"}})
+	w.hub.AddRun(github.Run{ID: runID, Event: "pull_request", HeadSHA: p.Head, HeadBranch: p.HeadRef})
+	j := w.pulled(p)
+	j.Name = "sign"
+	if err := os.RemoveAll(j.Workspace); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.MkdirAll(j.Workspace, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	s := w.step(j)
+	s.Args = []string{"action", "sign"}
+	s.Action = runner.Action{Inputs: maps.Clone(w.action.Inputs), Outputs: w.action.Outputs}
+	s.Action.Inputs["judged"] = ""
+	w.signs(&s, nil)
+	s.Inputs["judged"] = judged
+	return s
+}
+
+// TestSigningJob is the reusable workflow: one job judges and may sign nothing, the
+// next one signs and runs nothing, and the second stage believes the latter.
+func TestSigningJob(t *testing.T) {
+	if !onLoopback(t) {
+		return // see onLoopback
+	}
+	w := newWorld(t, options{})
+	p := w.open(file("README", "x\n"))
+	first := w.step(w.pulled(p))
+	first.Inputs["check-run"] = "false"
+	judged := w.run(first)
+	r := w.run(w.signer(p, judged.Outputs["json"]))
+	w.wants(r, want{exit: 0, verdict: "VERIFIED", checks: one("success"), head: p.Head})
+	if n := len(w.store.Of(runBackend)); n != 2 {
+		t.Errorf("%d artifacts", n)
+	}
+	if r := w.run(w.second(p)); r.Exit != 0 || r.Outputs["verdict"] != "VERIFIED" {
+		t.Errorf("the second stage: exit %d, %v", r.Exit, r.Outputs)
+	}
+
+	// What the judging job says is its own; what it uploaded must be about the change.
+	for name, c := range map[string]struct {
+		judged string
+		exit   int
+	}{
+		"another digest": {strings.ReplaceAll(judged.Outputs["json"], judged.Outputs["bundle-digest"], digest(nil)), 2},
+		"no evidence":    {`{"contracts":[]}`, 2}, "no JSON": {"", 2},
+	} {
+		if r := w.run(w.signer(p, c.judged)); r.Exit != c.exit || r.Outputs["verdict"] != "" {
+			t.Errorf("%s: exit %d, %v", name, r.Exit, r.Outputs)
+		}
+	}
+	other := w.openAs(github.Pull{HeadRef: "other"}, "main", file("order.json", wrongOrder))
+	if r := w.run(w.signer(other, judged.Outputs["json"])); r.Exit == 0 || r.Outputs["verdict"] == "VERIFIED" {
+		t.Errorf("evidence of another change is signed: exit %d, %v", r.Exit, r.Outputs)
 	}
 }
 
