@@ -24,6 +24,7 @@ const (
 var sigstore struct {
 	sync.Once
 	*services.Services
+	dir    string
 	config string
 	err    error
 }
@@ -33,6 +34,7 @@ func signing(t *testing.T) *services.Services {
 	t.Helper()
 	sigstore.Do(func() {
 		dir, err := os.MkdirTemp("", "gate-sigstore.")
+		sigstore.dir = dir
 		if err == nil {
 			sigstore.Services, err = services.Start(context.Background(), services.Config{Dir: dir})
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -57,7 +58,14 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "tests of the Action:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if sigstore.Services != nil {
+		if err := errors.Join(sigstore.Close(), os.RemoveAll(sigstore.dir)); err != nil {
+			fmt.Fprintln(os.Stderr, "tests of the Action:", err)
+			status = 1
+		}
+	}
+	os.Exit(status)
 }
 
 // gateProgram is what is tested; where GATE_IMAGE names an image, it freezes contracts only.
