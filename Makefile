@@ -35,7 +35,7 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # How long each fuzz target runs under `make fuzz`.
 FUZZTIME ?= 5s
 
-.PHONY: help demo test test-packages test-signing test-artifacts build reproducible lint fuzz bench docs clean needs
+.PHONY: help demo test test-packages test-signing test-actions test-artifacts build reproducible lint fuzz bench docs clean needs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,11 @@ test-artifacts: needs ## uploads, against GitHub's own client and a blob store
 	scripts/actions-tools >/dev/null
 	cd testdata/artifacts && go test -count 1 $(TESTFLAGS) ./...
 
+# A module of its own, too: GitHub is played by servers that the gate does not need.
+# GATE_IMAGE names an image to be run in the program's place, as the runner would.
+test-actions: needs build ## the Action, as GitHub's runner starts it, against a GitHub on this machine
+	cd testdata/actions && GATE='$(CURDIR)/bin/gate' go test -count 1 $(TESTFLAGS) ./...
+
 # Twice: the full program is carried inside the lean one, which starts faster
 # (see package carry). A plain `go build` gives the full program alone.
 #
@@ -80,6 +85,7 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	go run $(STATICCHECK) -tags lean ./cmd/gate ./checks
 	cd testdata/sigstore && go vet ./... && go run $(STATICCHECK) ./...
 	cd testdata/artifacts && go vet ./... && go run $(STATICCHECK) ./...
+	cd testdata/actions && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
 	go run $(ACTIONLINT) examples/github/*.yml examples/reusable-workflow/*.yml
 	bin/gate lint .gate/contracts/*.json
