@@ -51,7 +51,7 @@ func Check(s *bundle.Sealed, sig *seal.Signature, p Policy) (Decision, error) {
 		func() error { return seal.Attests(sig, s) },
 		func() error { return identities(s, &p) },
 		func() error { return source(s, p.Source) },
-		func() error { return change(s, p.Change) },
+		func() error { return SameChange(s, p.Change) },
 		func() error { return workflow(sig, p.Workflow) },
 		func() error { return repository(sig, p.Repository) },
 		func() error { return age(s, sig, &p) },
@@ -157,9 +157,9 @@ func source(s *bundle.Sealed, want string) error {
 	return nil
 }
 
-// change refuses evidence that is replayed onto another change: the same commit
+// SameChange refuses evidence that is replayed onto another change: the same commit
 // can be asked to go to another branch, whose contract asks for less.
-func change(s *bundle.Sealed, want *bundle.Change) error {
+func SameChange(s *bundle.Sealed, want *bundle.Change) error {
 	if want == nil {
 		return nil
 	}
