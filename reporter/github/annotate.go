@@ -87,7 +87,7 @@ func editText(f *Facts, e *Edit) string {
 func (p *places) annotate(r *record.Result) (out []forge.Annotation, more int) {
 	var homeless []string // findings whose file is not there
 	add := func(a forge.Annotation) {
-		if false {
+		if len(out) == maxOfOneCheck-1 {
 			more++
 			return
 		}
