@@ -58,10 +58,11 @@ func RenderRefusal(err *fault.Error, f Facts) forge.CheckRun {
 	page.refusal(err)
 	page.undelivered()
 	page.facing()
-	page.line("\n### Where this comes from\n")
-	page.origin()
 	var notes annotations
 	notes.edits(&f)
+	page.cutAnnotations(&notes)
+	page.line("\n### Where this comes from\n")
+	page.origin()
 	run.Annotations, run.Summary = notes.all, page.finish()
 	return run
 }

@@ -117,11 +117,15 @@ func view(limitations []string, results ...record.Result) reporter.View {
 		}
 	}
 	j := verdict.Judge(verdict.Input{Complete: true, Results: results, Required: required})
+	var foreign []string
+	if len(limitations) > 0 {
+		foreign = []string{"reports/own.html"}
+	}
 	return reporter.Of(&bundle.Sealed{
 		Dir: "/data/vr_1", Contract: &contract.File{Contract: &contract.Contract{Title: "Checkout writes a real order"}},
 		Evidence: bundle.Evidence{RunID: "vr_20260101T000000_0a1b2c3d4e5f", ContractID: "checkout-v1", ContractDigest: strictjson.Sum([]byte("contract")).String(),
 			CheckResults: results, Limitations: limitations},
-		Attestation: bundle.Attestation{SignatureStatus: bundle.Unsigned}, Judgement: j,
+		Attestation: bundle.Attestation{SignatureStatus: bundle.Unsigned}, Judgement: j, Unknown: foreign,
 	})
 }
 

@@ -227,7 +227,7 @@ func TestNothingIsTooLarge(t *testing.T) {
 		t.Errorf("%d rows are shown and %d said to be cut", rows, said)
 	}
 	kept := strings.Count(run.Summary, "\n- limitation ")
-	if kept == 0 || !strings.Contains(run.Summary, fmt.Sprintf("**%d limitations cut**", 5000-kept)) {
+	if kept == 0 || !strings.Contains(run.Summary, fmt.Sprintf("**%d limitations cut**", 5001-kept)) { // the foreign file is the last one
 		t.Errorf("%d limitations are shown, and not that the others are cut", kept)
 	}
 	if shown := strings.Count(run.Text, "### ❌"); shown == 0 || !strings.Contains(run.Text, fmt.Sprintf("details of %d checks were cut", 5000-shown)) {
@@ -258,9 +258,43 @@ func TestAValueOfTenMegabytes(t *testing.T) {
 	}
 }
 
+// TestAtSignsAlone: escaping makes a text nine times as long, and then it is one that
+// must fit.
+func TestAtSignsAlone(t *testing.T) {
+	long := strings.Repeat("@", 10_000)
+	if n := len(sentence(long, maxCell)); n > 2*maxCell || n < maxCell {
+		t.Errorf("%d bytes", n)
+	}
+	f := facts(shop())
+	f.Undelivered = fault.New(fault.ActionUploadFailed, long, "%s", long)
+	for range 200 {
+		f.Notes, f.Edits = append(f.Notes, long), append(f.Edits, Edit{Path: "order.json", Line: 1, Message: long})
+	}
+	run := RenderRefusal(fault.New(fault.ActionBaseUntrusted, long, "%s", long), f)
+	within(t, run)
+	if !strings.Contains(run.Summary, "### Where this comes from") || !regexp.MustCompile(`… \d+ notes cut`).MatchString(run.Summary) || !regexp.MustCompile(`… \d+ edits cut`).MatchString(run.Summary) {
+		t.Errorf("something gave way:\n%.3000s", run.Summary)
+	}
+	if len(run.Annotations) != maxEdits || !strings.Contains(run.Summary, "100 annotations are shown, 100 more were cut") {
+		t.Errorf("%d annotations of 200 edits, and the cut is not told", len(run.Annotations))
+	}
+	all := []Result{{ContractID: "a", Verdict: verdict.Verified, Outcome: verdict.Pass}}
+	if run := RenderOverall(all, f); run.Conclusion != forge.Failure || !strings.HasPrefix(run.Title, "Not delivered: ") {
+		t.Errorf("what was not delivered is %s: %s", run.Conclusion, run.Title)
+	}
+	for i := range 3000 {
+		all = append(all, Result{ContractID: fmt.Sprint(i), Outcome: Refused, Error: &record.Problem{Code: "x", Message: long}})
+	}
+	run = RenderOverall(all, f)
+	within(t, run)
+	if !regexp.MustCompile(`\*\*\d+ contracts cut\*\*`).MatchString(run.Summary) || !strings.Contains(run.Summary, "### Where this comes from") {
+		t.Error("contracts are cut and nobody says so")
+	}
+}
+
 func TestALogThatNobodyElseCommands(t *testing.T) {
 	var out bytes.Buffer
-	log := NewLog(&out)
+	log, seen := NewLog(&out), map[string]bool{}
 	for _, a := range attacks {
 		out.Reset()
 		if err := log.Untrusted(func(w io.Writer) error { _, err := io.WriteString(w, a); return err }); err != nil {
@@ -268,6 +302,10 @@ func TestALogThatNobodyElseCommands(t *testing.T) {
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		token, ok := strings.CutPrefix(lines[0], "::stop-commands::")
+		if seen[token] {
+			t.Errorf("the token %s was used before", token)
+		}
+		seen[token] = true
 		if !ok || len(token) < 32 || lines[len(lines)-1] != "::"+token+"::" || strings.Count(out.String(), token) != 2 || !strings.Contains(out.String(), a) {
 			t.Errorf("%q can command the runner: %q", a, out.String())
 		}
