@@ -141,7 +141,7 @@ func TestLocations(t *testing.T) {
 	if found, _ := locations(strings.Repeat("x", maxScannedLine) + "a.go:1: x\n"); len(found) != 0 {
 		t.Errorf("a line that no compiler prints: %d places", len(found))
 	}
-	if found, more := locations(manyLocations(maxLocations+1)); len(found) != maxLocations || !more {
+	if found, more := locations(manyLocations(maxLocations + 1)); len(found) != maxLocations || !more {
 		t.Errorf("%d places, more: %v", len(found), more)
 	}
 }
