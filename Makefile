@@ -88,7 +88,7 @@ lint: build ## gofmt, go vet, staticcheck, actionlint
 	cd testdata/actions && go vet ./... && go run $(STATICCHECK) ./...
 	go run $(ACTIONLINT)
 	go run $(ACTIONLINT) examples/github/*.yml examples/reusable-workflow/*.yml
-	bin/gate lint .gate/contracts/*.json
+	for contract in .gate/contracts/*.json; do bin/gate lint "$$contract"; done
 
 fuzz: needs ## run every fuzz target for FUZZTIME (5s)
 	@scripts/fuzz $(FUZZTIME)
