@@ -12,6 +12,7 @@ import (
 func main() {
 	ctx := context.Background()
 	args, front := carry.Arrive(os.Args)
+	shed(args)
 	if status, ok := worker.Main(ctx, checks.All(), args); ok {
 		os.Exit(status) // a worker of another gate, or the init of a container
 	}

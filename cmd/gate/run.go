@@ -131,7 +131,7 @@ isolated process, gives one verdict, and writes evidence that anyone can re-chec
 	root.SetHelpCommand(helpCommand())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return c.checkFormat(cmd) }
 	root.AddCommand(c.initCommand(), c.lintCommand(), c.freezeCommand(), c.reviseCommand(), c.runCommand(), c.showCommand(),
-		c.listCommand(), c.signCommand(), c.requireCommand(), c.checksCommand(), c.assuranceCommand(), c.versionCommand())
+		c.listCommand(), c.signCommand(), c.requireCommand(), c.actionCommand(), c.checksCommand(), c.assuranceCommand(), c.versionCommand())
 	onlyOnce(root)
 	return root
 }
@@ -159,7 +159,7 @@ func formatOf(args []string) string {
 }
 
 // later are commands of the gate that this build does not have.
-var later = []string{"action", "approval", "artifact", "capture", "compare", "complete", "export", "report", "status"}
+var later = []string{"approval", "artifact", "capture", "compare", "complete", "export", "report", "status"}
 
 // unknownCommand refuses a command line that names no command.
 func unknownCommand(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,103 @@
+package action
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verdictgate/verdictgate/gate/fault"
+)
+
+// inputs reads the inputs of a step and remembers what is wrong with them.
+//
+// The runner passes each as a variable: upper-case, spaces turned into
+// underscores, dashes kept; one without a value is empty.
+type inputs struct {
+	env func(string) string
+	err error
+}
+
+func (in *inputs) text(name string) string {
+	return strings.TrimSpace(in.env("INPUT_" + strings.ToUpper(name)))
+}
+
+// lines gives the lines of an input without their margins, comments (#) and
+// empty ones left out.
+func (in *inputs) lines(name string) []string {
+	var out []string
+	for line := range strings.Lines(in.env("INPUT_" + strings.ToUpper(name))) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// yes reads an input that is true or false, as YAML 1.2 spells them.
+func (in *inputs) yes(name string, otherwise bool) bool {
+	switch v := in.text(name); v {
+	case "":
+		return otherwise
+	case "true", "True", "TRUE":
+		return true
+	case "false", "False", "FALSE":
+		return false
+	default:
+		in.wrong(name, "Write true or false.", "%q is neither true nor false", v)
+		return otherwise
+	}
+}
+
+// oneOf reads an input that has one of a few values, the first being the default.
+func (in *inputs) oneOf(name string, values ...string) string {
+	v := in.text(name)
+	if v == "" {
+		return values[0]
+	}
+	if !slices.Contains(values, v) {
+		in.wrong(name, "Write "+strings.Join(values, ", ")+", or leave it out.", "it cannot be %q", v)
+	}
+	return v
+}
+
+// number reads an input that counts something; 0 when there is none.
+func (in *inputs) number(name string, most int) int {
+	v := in.text(name)
+	if v == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		in.wrong(name, "Write a whole number from 1 to "+strconv.Itoa(most)+".", "it cannot be %q", v)
+	}
+	return n
+}
+
+// id reads an input that names something by its number; 0 when there is none.
+func (in *inputs) id(name string) int64 {
+	v := in.text(name)
+	if v == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 {
+		in.wrong(name, "Pass the number that GitHub shows.", "%q is no id", v)
+	}
+	return n
+}
+
+// needed reads an input that must have a value.
+func (in *inputs) needed(name, mend string) string {
+	v := in.text(name)
+	if v == "" {
+		in.wrong(name, mend, "it is missing")
+	}
+	return v
+}
+
+// wrong keeps the first thing that is wrong.
+func (in *inputs) wrong(name, mend, format string, args ...any) {
+	if in.err == nil {
+		in.err = fault.New(fault.ActionInputInvalid, mend, "the input "+name+": "+format, args...).With("input", name)
+	}
+}

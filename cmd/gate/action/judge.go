@@ -1,0 +1,320 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/verdictgate/verdictgate/gate"
+	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/change"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/forge"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/gate/source"
+	"github.com/verdictgate/verdictgate/gate/strictjson"
+	"github.com/verdictgate/verdictgate/reporter"
+)
+
+// judging is one judgement of a change: by each contract that there is.
+type judging struct {
+	*Step
+	in     judgeInputs
+	change *change.Change
+	forge  *forge.Client
+	edits  []forge.Edit // of contracts, by the change
+	notes  []string     // what a reader must know of all runs
+}
+
+// judgeInputs are the inputs of the first stage.
+type judgeInputs struct {
+	token, checkName, matrix        string
+	contracts, trusted              []string
+	digests                         pins
+	dir, prefix, proposed           string
+	roots, subjects                 []string
+	sign, signingConfig, root       string
+	artifact, checkRun, annotations bool
+	artifactName, attestations      string
+	retention                       int
+	suffix                          string // of the artifact's name
+}
+
+// judgeInputs reads them. What is wrong with them is a fault.
+func (s *Step) judgeInputs() (judgeInputs, error) {
+	in := &inputs{env: s.Env}
+	j := judgeInputs{
+		token: in.needed("token", "Leave it out, or pass a token that is not empty."), checkName: in.text("check-name"), matrix: in.text("matrix"),
+		contracts: in.lines("contracts"), trusted: in.lines("trusted-refs"), digests: in.pins("contract-digests"),
+		roots: s.inWorkspace(in.lines("roots")), subjects: s.inWorkspace(in.lines("subjects")),
+		sign: in.oneOf("sign", "auto", "keyless", "none"), signingConfig: in.text("signing-config"), root: in.text("trusted-root"),
+		artifact: in.yes("artifact", true), checkRun: in.yes("check-run", true), annotations: in.yes("annotations", true),
+		artifactName: in.text("artifact-name"), attestations: in.oneOf("attestations", "auto", "true", "false"), retention: in.number("retention-days", maxRetention),
+	}
+	if len(j.contracts) == 0 {
+		j.contracts = []string{defaultContracts}
+	}
+	if j.checkName == "" {
+		j.checkName = defaultCheckName
+	}
+	for _, p := range []struct {
+		name string
+		to   *string
+	}{{"proposed", &j.proposed}, {"signing-config", &j.signingConfig}, {"trusted-root", &j.root}} {
+		if v := in.text(p.name); v != "" {
+			*p.to = s.inWorkspace([]string{v})[0]
+		}
+	}
+	var err error
+	if j.dir, j.prefix, err = s.workspace(in); err != nil {
+		return j, err
+	}
+	return j, in.err
+}
+
+const (
+	defaultContracts = ".gate/contracts/*.json"
+	defaultCheckName = "verdict"
+	maxRetention     = 400 // days, the most that GitHub keeps an artifact
+)
+
+// judge is the first stage.
+func (s *Step) judge(ctx context.Context) int {
+	j := &judging{Step: s}
+	runs, err := j.runs(ctx)
+	if err != nil {
+		runs = []*run{{refusal: fault.As(err)}}
+	}
+	for _, r := range runs {
+		j.deliver(ctx, r)
+	}
+	return j.report(ctx, runs)
+}
+
+// runs judges by each contract. An error says that nothing was judged at all.
+func (j *judging) runs(ctx context.Context) ([]*run, error) {
+	var err error
+	if j.in, err = j.judgeInputs(); err != nil {
+		return nil, err
+	}
+	runner, err := j.runner()
+	if err != nil {
+		return nil, err
+	}
+	if j.forge, err = j.connect(j.in.token); err != nil {
+		return nil, err
+	}
+	if j.change, err = change.Decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted}); err != nil {
+		return nil, err
+	}
+	if u := j.change.Untrusted; u != nil {
+		return []*run{undecided(u)}, nil
+	}
+	if f := j.checkout(ctx); f != nil {
+		return []*run{undecided(f)}, nil
+	}
+	documents, err := j.forge.Contracts(ctx, j.change.ContractCommit, j.in.contracts)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.in.digests.check(documents); err != nil {
+		return nil, err
+	}
+	if j.edits, err = j.edited(ctx); err != nil {
+		return nil, err
+	}
+	if len(documents) == 0 {
+		return []*run{j.without(ctx)}, nil
+	}
+	var runs []*run
+	for _, d := range documents {
+		runs = append(runs, j.run(ctx, d))
+	}
+	return runs, nil
+}
+
+// checkout says why the workspace is not known to hold the change; nil when it is.
+func (j *judging) checkout(ctx context.Context) *fault.Error {
+	facts, err := source.Describe(ctx, j.in.dir)
+	if err != nil {
+		return fault.New(fault.ActionCheckoutUnknown, "Put a step with actions/checkout before the gate.", "the workspace cannot be read: %v", err)
+	}
+	switch at := facts.Revision; {
+	case at == "":
+		why := "it is no git work tree"
+		if facts.Limitation != "" {
+			why = facts.Limitation
+		}
+		return fault.New(fault.ActionCheckoutUnknown, "Put a step with actions/checkout before the gate.", "the commit of the workspace is not known: %s", why)
+	case !slices.Contains(j.change.Workspace, at):
+		return fault.New(fault.ActionCheckoutUnknown, "", "the workspace is at %s, and the change is at %s", at, strings.Join(j.change.Workspace, " or ")).With("workspace", at)
+	}
+	return nil
+}
+
+// edited are the contracts, and what else judges, that the change edits. They are
+// reported, and not used.
+func (j *judging) edited(ctx context.Context) ([]forge.Edit, error) {
+	if j.change.Base == j.change.Head {
+		return nil, nil
+	}
+	return j.forge.Edits(ctx, j.change.Base, j.change.Head, append([]string{".gate/**"}, j.in.contracts...))
+}
+
+// run judges by one contract.
+func (j *judging) run(ctx context.Context, d forge.Document) *run {
+	r := &run{path: d.Path, text: d.Bytes}
+	if j.change.Privileged {
+		switch starts, err := j.Gate.Starts(d.Path, d.Bytes); {
+		case err != nil:
+			r.refusal = fault.As(err)
+			return r
+		case starts:
+			r.refusal = fault.New(fault.ActionUntrustedCheckout, "", "%s has a check that starts a process, the job runs on pull_request_target, and the head of the pull request is checked out", d.Path)
+			return r
+		}
+	}
+	j.judgeBy(ctx, r, j.in.proposed)
+	return r
+}
+
+// without is the run of a change that no contract judges. Nothing can be verified, and
+// what a contract of the change itself would say is shown as advice.
+func (j *judging) without(ctx context.Context) *run {
+	r := &run{missing: true}
+	wanted := fmt.Sprintf("a frozen contract at %s of commit %s (%s)", strings.Join(j.in.contracts, ", "), j.change.ContractCommit, j.change.BaseRef)
+	text, err := placeholder(wanted)
+	if err != nil {
+		r.refusal = fault.As(err)
+		return r
+	}
+	r.text = text
+	r.note("there is no contract at the trusted commit, so nothing can be verified: %s", wanted)
+	proposed := j.in.proposed
+	if own := j.own(ctx, r); own != "" && proposed == "" {
+		proposed = own
+		defer os.Remove(own)
+	}
+	j.judgeBy(ctx, r, proposed)
+	return r
+}
+
+// own writes down the checks of the contracts that only the change has, and gives the
+// file; "" when there are none.
+func (j *judging) own(ctx context.Context, r *run) string {
+	documents, err := j.forge.Contracts(ctx, j.change.Head, j.in.contracts)
+	if err != nil {
+		r.note("whether the change itself has a contract could not be seen: %v", err)
+		return ""
+	}
+	checks := strictjson.Arr()
+	for _, d := range documents {
+		doc, err := strictjson.Parse(d.Bytes, strictjson.ContractLimits)
+		if err != nil {
+			r.note("%s, which only the change has, is no contract: %v", d.Path, err)
+			continue
+		}
+		r.note("%s is in the change alone: its reading checks are advisory, and decide nothing", d.Path)
+		if list := doc.Root.Get("checks"); list != nil {
+			checks.Items = append(checks.Items, list.Items...)
+		}
+	}
+	if len(checks.Items) == 0 {
+		return ""
+	}
+	dir, err := j.scratch("proposed")
+	if err == nil {
+		name := filepath.Join(dir, "proposed.json")
+		if err = os.WriteFile(name, strictjson.Canonical(&checks), 0o600); err == nil {
+			return name
+		}
+	}
+	r.note("the checks of the change's own contract could not be passed on: %v", err)
+	return ""
+}
+
+// judgeBy judges the workspace by the run's contract.
+func (j *judging) judgeBy(ctx context.Context, r *run, proposed string) {
+	data, err := j.scratch("evidence")
+	if err != nil {
+		r.refusal = fault.New(fault.BackendFailed, "", "there is no folder for the evidence: %v", err).Because(err)
+		return
+	}
+	r.data = data
+	c := j.change.Change
+	c.Directory = j.in.prefix
+	if c.ContractPath = r.path; r.missing {
+		c.ContractCommit = ""
+	}
+	name := r.path
+	if name == "" {
+		name = "no contract"
+	}
+	request := gate.Request{
+		Contract: name, Document: r.text, Change: &c, Reading: j.change.Privileged, Dir: j.in.dir, Roots: j.in.roots,
+		Proposed: proposed, Subjects: j.in.subjects, DataDir: data, Env: j.environment, Signing: j.signing(r),
+	}
+	sealed, err := j.Gate.Run(ctx, request)
+	f := fault.As(err)
+	if err != nil && f.Code == fault.SigningUnavailable && j.in.sign == "auto" {
+		if kept, ok := f.Details["bundle"].(string); ok {
+			sealed, err = bundle.Read(kept)
+		} else {
+			request.Signing.Mode = seal.ModeNone
+			sealed, err = j.Gate.Run(ctx, request)
+		}
+		r.note("the evidence is unsigned: %s", f.Message)
+	}
+	r.settle(sealed, err)
+}
+
+// signing is how the run is signed.
+func (j *judging) signing(r *run) seal.Signing {
+	how := seal.Signing{Mode: seal.ModeNone, Env: j.Env, Warn: j.warn}
+	switch {
+	case j.in.sign == "none":
+		return how
+	case j.in.sign == "auto" && j.Env("ACTIONS_ID_TOKEN_REQUEST_URL") == "":
+		r.note("the evidence is unsigned, bound by its hashes only: the job has no id-token: write")
+		return how
+	}
+	how.Mode, how.SigningConfig, how.TrustedRoot = seal.ModeKeyless, j.in.signingConfig, j.in.root
+	return how
+}
+
+// environment is what the gate may know of the environment: the path of commands,
+// and of the job's own variables none.
+func (s *Step) environment(name string) string {
+	switch name {
+	case "PATH":
+		if s.Path != "" {
+			return s.Path
+		}
+		return s.Env(name)
+	case "HOME", "LANG", "LC_ALL", "TZ":
+		return s.Env(name)
+	}
+	return ""
+}
+
+// settle takes what a run came to.
+func (r *run) settle(sealed *bundle.Sealed, err error) {
+	var unwritten *bundle.Unwritten
+	switch {
+	case errors.As(err, &unwritten):
+		r.show(reporter.OfUnwritten(unwritten))
+	case err != nil:
+		r.refusal = fault.As(err)
+	default:
+		r.sealed = sealed
+		signer := ""
+		if sealed.Attestation.PublicKey != nil && sealed.Sigstore != nil {
+			signer = *sealed.Attestation.PublicKey
+		}
+		r.show(reporter.OfSigned(sealed, sealed.Judgement.Assurance, signer))
+	}
+}

@@ -1,0 +1,146 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/change"
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/forge"
+	"github.com/verdictgate/verdictgate/gate/policy"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/gate/unpack"
+)
+
+// judged is the output json of the judging job, as far as signing needs it.
+type judged struct {
+	Contracts []struct {
+		Path     string `json:"contract_path"`
+		Artifact string `json:"artifact_id"`
+		Bundle   string `json:"bundle_digest"`
+	} `json:"contracts"`
+}
+
+// sign is the job between the stages, in the reusable workflow: it has an identity and
+// no code of the judged project. It signs what the judging job of the same
+// workflow found, if that is about the change that the forge names, and posts the
+// check-runs.
+func (s *Step) sign(ctx context.Context) int {
+	j := &judging{Step: s}
+	runs, err := j.signed(ctx)
+	if err != nil {
+		runs = []*run{{refusal: fault.As(err)}}
+	}
+	for _, r := range runs {
+		j.deliver(ctx, r)
+	}
+	return j.report(ctx, runs)
+}
+
+func (j *judging) signed(ctx context.Context) ([]*run, error) {
+	var err error
+	if j.in, err = j.judgeInputs(); err != nil {
+		return nil, err
+	}
+	j.in.suffix = "-signed"
+	in := &inputs{env: j.Env}
+	var from judged
+	if err := json.Unmarshal([]byte(in.needed("judged", "Pass the output json of the judging job.")), &from); err != nil && in.err == nil {
+		in.wrong("judged", "Pass the output json of the judging job.", "it is no JSON: %v", err)
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	runner, err := j.runner()
+	if err != nil {
+		return nil, err
+	}
+	if j.forge, err = j.connect(j.in.token); err != nil {
+		return nil, err
+	}
+	if j.change, err = change.Decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted}); err != nil {
+		return nil, err
+	}
+	if u := j.change.Untrusted; u != nil {
+		return []*run{undecided(u)}, nil
+	}
+	documents, err := j.forge.Contracts(ctx, j.change.ContractCommit, j.in.contracts)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.in.digests.check(documents); err != nil {
+		return nil, err
+	}
+	var runs []*run
+	for _, c := range from.Contracts {
+		r := &run{path: c.Path}
+		if i := slices.IndexFunc(documents, func(d forge.Document) bool { return d.Path == c.Path }); i >= 0 {
+			r.text = documents[i].Bytes
+		}
+		if err := j.signOne(ctx, r, c.Artifact, c.Bundle); err != nil {
+			r.refusal = fault.As(err)
+		}
+		runs = append(runs, r)
+	}
+	if len(runs) == 0 {
+		return nil, fault.New(fault.ActionEvidenceRefused, "Look at the judging job.", "the judging job left no evidence")
+	}
+	return runs, nil
+}
+
+// signOne signs one bundle of the judging job. Names of artifacts can be taken by other jobs of the
+// run; ids cannot, and the digest says that nothing was changed on the way.
+func (j *judging) signOne(ctx context.Context, r *run, artifact, digest string) error {
+	if artifact == "" {
+		return fault.New(fault.ActionEvidenceRefused, "Look at the judging job.", "the judging job uploaded no evidence by %s", r.path)
+	}
+	id, err := strconv.ParseInt(artifact, 10, 64)
+	if err != nil {
+		return fault.New(fault.ActionInputInvalid, "", "the input judged: %q is no id of an artifact", artifact)
+	}
+	data, err := j.scratch("evidence")
+	if err != nil {
+		return fault.New(fault.BackendFailed, "", "there is no folder for the evidence: %v", err).Because(err)
+	}
+	r.data = data
+	archive := filepath.Join(data, "judged.zip")
+	if err := j.download(ctx, j.forge, id, archive); err != nil {
+		return err
+	}
+	b, err := unpack.Open(ctx, archive)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	sealed, err := bundle.Read(b.Dir)
+	if err != nil {
+		return err
+	}
+	if got := sealed.Attestation.BundleDigest; got != digest {
+		return fault.New(fault.ActionEvidenceRefused, "", "artifact %d holds the bundle %s, and the judging job wrote %s", id, got, digest)
+	}
+	if text, err := contract.ParseText(r.path, r.text); r.text == nil || err != nil || text.Digest() != sealed.Contract.Digest() {
+		return fault.New(fault.ActionEvidenceRefused, "", "artifact %d was not judged by the contract %s of commit %s", id, r.path, j.change.ContractCommit)
+	}
+	want := j.change.Change
+	want.Event, want.Job, want.ContractPath, want.Directory = "", "", r.path, j.in.prefix
+	if err := policy.SameChange(sealed, &want); err != nil {
+		return err
+	}
+	kept := filepath.Join(data, "verifications", sealed.Evidence.RunID)
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return fault.New(fault.BackendFailed, "", "the evidence cannot be kept: %v", err).Because(err)
+	}
+	if err := os.CopyFS(kept, os.DirFS(b.Dir)); err != nil {
+		return fault.New(fault.BackendFailed, "", "the evidence cannot be kept: %v", err).Because(err)
+	}
+	how := seal.Signing{Mode: seal.ModeKeyless, SigningConfig: j.in.signingConfig, TrustedRoot: j.in.root, Env: j.Env, Warn: j.warn}
+	r.settle(j.Gate.Sign(ctx, data, sealed.Evidence.RunID, how, false))
+	return nil
+}

@@ -1,0 +1,286 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/verdictgate/verdictgate/gate"
+	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/change"
+	"github.com/verdictgate/verdictgate/gate/contract"
+	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/forge"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/reporter"
+)
+
+// verifying is one second stage: what a run of the first one uploaded is held
+// against what the forge says of the change.
+type verifying struct {
+	judging
+	run      forge.WorkflowRun
+	trust    seal.Trust
+	digest   string
+	artifact string // the name of what is looked at; "" for all
+}
+
+// secondStage are the events that run the default branch's workflow, with nothing
+// of the change in the workspace.
+var secondStage = []string{"workflow_run", "workflow_dispatch", "repository_dispatch", "schedule"}
+
+// defaultVerifiedName is not the first stage's: what is required must not be what a
+// job of the change can post in good faith.
+const defaultVerifiedName = "verdict verified"
+
+const actionsIssuer = "https://token.actions.githubusercontent.com"
+
+// verify is the second stage.
+func (s *Step) verify(ctx context.Context) int {
+	v := &verifying{judging: judging{Step: s}}
+	runs, err := v.runs(ctx)
+	if err != nil {
+		runs = []*run{{refusal: fault.As(err)}}
+	}
+	return v.report(ctx, runs)
+}
+
+// setUp reads the inputs and finds the run that is verified.
+func (v *verifying) setUp(ctx context.Context) error {
+	in := &inputs{env: v.Env}
+	v.in = judgeInputs{token: in.needed("token", "Leave it out, or pass a token that is not empty."), contracts: in.lines("contracts"), trusted: in.lines("trusted-refs"),
+		digests: in.pins("contract-digests"), checkName: in.text("check-name"), checkRun: true, annotations: true}
+	if len(v.in.contracts) == 0 {
+		v.in.contracts = []string{defaultContracts}
+	}
+	if v.in.checkName == "" {
+		v.in.checkName = defaultVerifiedName
+	}
+	id := in.id("run-id")
+	if id == 0 {
+		var event struct {
+			Run struct {
+				ID int64 `json:"id"`
+			} `json:"workflow_run"`
+		}
+		if err := v.event(&event); err == nil {
+			id = event.Run.ID
+		}
+	}
+	if id == 0 {
+		in.wrong("run-id", "Pass the id of the run that judged: ${{ github.event.workflow_run.id }}.", "it is missing")
+	}
+	if _, v.in.prefix, _ = v.workspace(in); in.err != nil {
+		return in.err
+	}
+	v.artifact, v.digest = in.text("artifact-name"), in.text("build-signer-digest")
+	issuer := in.text("certificate-oidc-issuer")
+	if issuer == "" {
+		issuer = actionsIssuer
+	}
+	v.trust = seal.Trust{Identity: seal.Identity{Subject: in.needed("certificate-identity", "Pass the address of the reusable workflow that signs, with its ref."), Issuer: issuer}, Env: v.environment, Warn: v.warn}
+	if root := in.text("trusted-root"); root != "" {
+		v.trust.TrustedRoot = v.inWorkspace([]string{root})[0]
+	}
+	if in.err != nil {
+		return in.err
+	}
+	if event := v.Env("GITHUB_EVENT_NAME"); !slices.Contains(secondStage, event) {
+		return fault.New(fault.ActionEventUnsupported, "Start it on workflow_run.", "the second stage must run where the change has no say, and the event %q lets a change edit the workflow", event)
+	}
+	var err error
+	if v.forge, err = v.connect(v.in.token); err != nil {
+		return err
+	}
+	branch, err := hub{v.forge}.DefaultBranch(ctx)
+	if err != nil {
+		return err
+	}
+	if ref := v.Env("GITHUB_REF"); ref != "refs/heads/"+branch {
+		return fault.New(fault.ActionEventUnsupported, "Start it from the default branch.", "the second stage runs on %s, and only the workflow of %s is one that the change cannot edit", ref, branch)
+	}
+	v.run, err = v.forge.WorkflowRun(ctx, id)
+	return err
+}
+
+// runs finds the change that the run judged, and holds its evidence against it.
+func (v *verifying) runs(ctx context.Context) ([]*run, error) {
+	if err := v.setUp(ctx); err != nil {
+		return nil, err
+	}
+	changes, err := v.changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var runs []*run
+	for _, c := range changes {
+		of, err := v.ofChange(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, of...)
+	}
+	return runs, nil
+}
+
+// changes are what the run is about: the forge says so, not the run.
+func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
+	runner := change.Runner{Event: v.run.Event, Repository: v.Env("GITHUB_REPOSITORY"), Ref: "refs/heads/" + v.run.HeadBranch, SHA: v.run.Head,
+		RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
+	trusted := change.Trusted{Patterns: v.in.trusted}
+	if v.run.Event != "pull_request" && v.run.Event != "pull_request_target" {
+		c, err := change.Decide(ctx, runner, hub{v.forge}, trusted)
+		if err != nil {
+			return nil, err
+		}
+		return []*change.Change{c}, nil
+	}
+	pulls, err := v.forge.PullRequestsFor(ctx, v.run.Head)
+	if err != nil {
+		return nil, err
+	}
+	if len(pulls) == 0 {
+		return nil, fault.New(fault.ActionEventUnsupported, "Nothing is to be done: the pull request has a newer commit, or is closed.", "no open pull request has the head %s", v.run.Head)
+	}
+	var out []*change.Change
+	for _, pr := range pulls {
+		c, err := change.Of(ctx, runner, hub{v.forge}, trusted, hub{v.forge}.pull(pr))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// ofChange verifies one change: by every contract at its base.
+func (v *verifying) ofChange(ctx context.Context, c *change.Change) ([]*run, error) {
+	v.change = c
+	if c.Untrusted != nil {
+		return []*run{{refusal: c.Untrusted, undecided: true, change: c}}, nil
+	}
+	documents, err := v.forge.Contracts(ctx, c.ContractCommit, v.in.contracts)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.in.digests.check(documents); err != nil {
+		return nil, err
+	}
+	if len(documents) == 0 {
+		f := fault.New(fault.ActionContractMissing, "", "there is no contract at %s", c.ContractCommit)
+		return []*run{{refusal: f, undecided: true, change: c}}, nil
+	}
+	if c.Fork {
+		return v.read(ctx, documents)
+	}
+	found, refused, err := v.evidence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var runs []*run
+	for _, d := range documents {
+		runs = append(runs, v.verified(d, found, refused))
+	}
+	return runs, nil
+}
+
+// evidence takes every bundle that the run uploaded and that proves something.
+// refused says why the others prove nothing.
+func (v *verifying) evidence(ctx context.Context) (found []signed, refused []string, err error) {
+	all, err := v.forge.Artifacts(ctx, v.run.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := v.scratch("verify")
+	if err != nil {
+		return nil, nil, fault.New(fault.BackendFailed, "", "there is no folder for the evidence: %v", err).Because(err)
+	}
+	defer os.RemoveAll(dir)
+	want := bundle.Change{Repository: v.change.Repository, Head: v.change.Head, BaseRef: v.change.BaseRef, Base: v.change.Base,
+		ContractCommit: v.change.ContractCommit, Directory: v.in.prefix, RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
+	p := pinned{trust: v.trust, digest: v.digest, server: v.Env("GITHUB_SERVER_URL"), run: v.run, change: want}
+	for _, a := range all {
+		if a.Expired || v.artifact != "" && a.Name != v.artifact {
+			continue
+		}
+		if len(found)+len(refused) == maxArtifacts {
+			refused = append(refused, fmt.Sprintf("more than %d artifacts were not looked at", maxArtifacts))
+			break
+		}
+		archive := filepath.Join(dir, strconv.FormatInt(a.ID, 10)+".zip")
+		if err := v.download(ctx, v.forge, a.ID, archive); err != nil {
+			return nil, nil, err
+		}
+		sealed, decision, err := v.accept(ctx, archive, p)
+		if err != nil {
+			refused = append(refused, fmt.Sprintf("artifact %s: %s", a.Name, fault.As(err).Message))
+		} else {
+			found = append(found, signed{sealed, decision, a})
+		}
+		if err := os.Remove(archive); err != nil {
+			return nil, nil, fault.As(err)
+		}
+	}
+	return found, refused, nil
+}
+
+// maxArtifacts bounds how many artifacts of a run are looked at.
+const maxArtifacts = 100
+
+// verified is the verdict by one contract: of the evidence that counts for it, and
+// the gravest where there are several.
+func (v *verifying) verified(d forge.Document, found []signed, refused []string) *run {
+	r := &run{path: d.Path, text: d.Bytes, change: v.change}
+	text, err := contract.ParseText(d.Path, d.Bytes)
+	if err != nil {
+		r.refusal = fault.As(err)
+		return r
+	}
+	for _, s := range found {
+		of := s.Evidence.PolicySnapshot.Change
+		if s.decision.Contract != text.Digest() || of == nil || of.ContractPath != d.Path {
+			continue
+		}
+		view := reporter.OfSigned(s.Sealed, s.decision.Assurance, s.decision.Signer)
+		if r.view == nil || v.StatusOf(s.decision.Verdict, s.decision.Outcome) != 0 {
+			r.show(view)
+			r.sealed = s.Sealed
+		}
+	}
+	if r.view == nil {
+		r.undecided = true
+		r.refusal = fault.New(fault.ActionEvidenceRefused, "", "nothing that run %d (attempt %d) uploaded proves a verdict by %s for %s on %s", v.run.ID, v.run.Attempt, d.Path, v.change.Head, v.change.BaseRef)
+		r.notes = append(r.notes, refused...)
+	}
+	return r
+}
+
+// read judges the head of a change that nobody could sign for: every check that
+// only reads, and nothing of the change is started.
+func (v *verifying) read(ctx context.Context, documents []forge.Document) ([]*run, error) {
+	dir, err := v.scratch("head")
+	if err != nil {
+		return nil, fault.New(fault.BackendFailed, "", "there is no folder for the change: %v", err).Because(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := v.forge.Tree(ctx, v.change.Head, dir); err != nil {
+		return nil, err
+	}
+	var runs []*run
+	for _, d := range documents {
+		r := &run{path: d.Path, text: d.Bytes, change: v.change}
+		r.note("the change comes from a fork, which nothing can sign for: its files were read anew, and no check started a process")
+		data, err := v.scratch("evidence")
+		if err != nil {
+			return nil, fault.As(err)
+		}
+		c := v.change.Change
+		c.ContractPath, c.Directory, r.data = d.Path, v.in.prefix, data
+		r.settle(v.Gate.Run(ctx, gate.Request{Contract: d.Path, Document: d.Bytes, Change: &c, Reading: true, Dir: filepath.Join(dir, filepath.FromSlash(v.in.prefix)), DataDir: data, Env: v.environment, Signing: seal.Signing{Mode: seal.ModeNone}}))
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
