@@ -27,7 +27,6 @@ type judging struct {
 	change *change.Change
 	forge  *forge.Client
 	edits  []forge.Edit // of contracts, by the change
-	notes  []string     // what a reader must know of all runs
 }
 
 // judgeInputs are the inputs of the first stage.
@@ -95,20 +94,35 @@ func (s *Step) judge(ctx context.Context) int {
 	return j.report(ctx, runs)
 }
 
-// runs judges by each contract. An error says that nothing was judged at all.
-func (j *judging) runs(ctx context.Context) ([]*run, error) {
+// setUp reads the inputs and asks what the change is.
+func (j *judging) setUp(ctx context.Context) error {
 	var err error
 	if j.in, err = j.judgeInputs(); err != nil {
-		return nil, err
+		return err
 	}
 	runner, err := j.runner()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if j.forge, err = j.connect(j.in.token); err != nil {
+		return err
+	}
+	j.change, err = change.Decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted})
+	return err
+}
+
+// contracts are those at the trusted commit.
+func (j *judging) contracts(ctx context.Context) ([]forge.Document, error) {
+	documents, err := j.forge.Contracts(ctx, j.change.ContractCommit, j.in.contracts)
+	if err != nil {
 		return nil, err
 	}
-	if j.change, err = change.Decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted}); err != nil {
+	return documents, j.in.digests.check(documents)
+}
+
+// runs judges by each contract. An error says that nothing was judged at all.
+func (j *judging) runs(ctx context.Context) ([]*run, error) {
+	if err := j.setUp(ctx); err != nil {
 		return nil, err
 	}
 	if u := j.change.Untrusted; u != nil {
@@ -117,11 +131,8 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 	if f := j.checkout(ctx); f != nil {
 		return []*run{undecided(f)}, nil
 	}
-	documents, err := j.forge.Contracts(ctx, j.change.ContractCommit, j.in.contracts)
+	documents, err := j.contracts(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := j.in.digests.check(documents); err != nil {
 		return nil, err
 	}
 	if j.edits, err = j.edited(ctx); err != nil {

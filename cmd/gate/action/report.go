@@ -178,7 +178,9 @@ func (j *judging) facts(r *run) github.Facts {
 	}
 	if c != nil {
 		f.BaseRef, f.BaseSHA, f.HeadSHA, f.ContractCommit = c.BaseRef, c.Base, c.Head, c.ContractCommit
-		f.ExternalID = externalID(c.Change, j.in.matrix, digest)
+		own := c.Change // the second stage's run is another than the one that it verifies
+		own.RunID, own.RunAttempt, own.Job = j.Env("GITHUB_RUN_ID"), j.Env("GITHUB_RUN_ATTEMPT"), j.Env("GITHUB_JOB")
+		f.ExternalID = externalID(own, j.in.matrix, digest)
 	}
 	if r.uploaded != nil {
 		f.ArtifactURL, f.ArtifactDigest = r.uploaded.URL, r.uploaded.Digest.String()

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/verdictgate/verdictgate/gate/bundle"
-	"github.com/verdictgate/verdictgate/gate/change"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/forge"
@@ -44,8 +43,7 @@ func (s *Step) sign(ctx context.Context) int {
 }
 
 func (j *judging) signed(ctx context.Context) ([]*run, error) {
-	var err error
-	if j.in, err = j.judgeInputs(); err != nil {
+	if err := j.setUp(ctx); err != nil {
 		return nil, err
 	}
 	j.in.suffix = "-signed"
@@ -57,24 +55,11 @@ func (j *judging) signed(ctx context.Context) ([]*run, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
-	runner, err := j.runner()
-	if err != nil {
-		return nil, err
-	}
-	if j.forge, err = j.connect(j.in.token); err != nil {
-		return nil, err
-	}
-	if j.change, err = change.Decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted}); err != nil {
-		return nil, err
-	}
 	if u := j.change.Untrusted; u != nil {
 		return []*run{undecided(u)}, nil
 	}
-	documents, err := j.forge.Contracts(ctx, j.change.ContractCommit, j.in.contracts)
+	documents, err := j.contracts(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := j.in.digests.check(documents); err != nil {
 		return nil, err
 	}
 	var runs []*run
