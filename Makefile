@@ -43,7 +43,7 @@ help: ## list the targets
 demo: needs build ## judge the example shop: verified, failed, and two refusals
 	@scripts/demo bin/gate
 
-test: test-packages test-signing test-artifacts ## run every test; installs what they need
+test: test-packages test-signing test-artifacts test-actions ## run every test; installs what they need
 
 test-packages: needs ## the tests of the module's packages
 	go test ./...
