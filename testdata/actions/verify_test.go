@@ -1,8 +1,11 @@
 package actions_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,6 +213,7 @@ func TestSecondStage(t *testing.T) {
 		file   github.File
 		sign   bool
 		claims func(*services.Claims)
+		inputs map[string]string                             // of the first stage, as an edited workflow passes them
 		before func(w *world, p github.Pull, s *runner.Step) // the second stage runs
 		want   want
 	}{
@@ -219,6 +223,7 @@ func TestSecondStage(t *testing.T) {
 		"another workflow":     {file: file("README", "x\n"), sign: true, claims: func(c *services.Claims) { c.JobWorkflowRef = "acme/shop/.github/workflows/gate.yml@refs/pull/1/merge" }, want: failed("INCONCLUSIVE", 3)},
 		"another commit of it": {file: file("README", "x\n"), sign: true, claims: func(c *services.Claims) { c.JobWorkflowSHA = strings.Repeat("a", 40) }, want: failed("INCONCLUSIVE", 3)},
 		"another repository":   {file: file("README", "x\n"), sign: true, claims: func(c *services.Claims) { c.Repository = "stranger/shop" }, want: failed("INCONCLUSIVE", 3)},
+		"a made-up folder":     {file: file("made/app.txt", "x\n"), sign: true, inputs: map[string]string{"directory": "made"}, want: failed("INCONCLUSIVE", 3)},
 		"another run":          {file: file("README", "x\n"), sign: true, claims: func(c *services.Claims) { c.RunID = "4241" }, want: failed("INCONCLUSIVE", 3)},
 		"an earlier attempt": {file: file("README", "x\n"), sign: true, before: func(w *world, p github.Pull, _ *runner.Step) {
 			w.hub.AddRun(github.Run{ID: runID, Attempt: 2, Event: "pull_request", HeadSHA: p.Head, HeadBranch: p.HeadRef})
@@ -250,6 +255,7 @@ func TestSecondStage(t *testing.T) {
 			}
 			// The change's own job posts nothing here: what is asserted is the second stage's.
 			first.Inputs["check-run"] = "false"
+			maps.Copy(first.Inputs, c.inputs)
 			w.run(first)
 			if len(w.store.Of(runBackend)) != 1 {
 				t.Fatal("the first stage uploaded nothing")
@@ -272,6 +278,64 @@ func TestSecondStage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnApp is a job of the change that posts a check-run of the second stage's name by
+// itself: nothing keeps it from that, and only the App that posted it tells the two apart.
+func TestAnApp(t *testing.T) {
+	if !onLoopback(t) {
+		return // see onLoopback
+	}
+	w := newWorld(t, options{})
+	p := w.open(file("order.json", wrongOrder))
+	first := w.step(w.pulled(p))
+	first.Inputs["check-run"] = "false"
+	w.run(first)
+	forged := w.post(p.Head, "verdict verified / shop @ main")
+
+	s := w.second(p)
+	const appToken = "ghs_TheTokenOfAnApp000000000000000000001"
+	w.hub.Allow(appToken, github.Token{App: "acme-gate", Permissions: map[string]string{"contents": "read", "pull_requests": "read", "checks": "write", "actions": "read"}})
+	s.Inputs["token"] = appToken
+	if r := w.run(s); r.Exit != 3 || r.Outputs["verdict"] != "INCONCLUSIVE" {
+		t.Errorf("exit %d, %v", r.Exit, r.Outputs)
+	}
+	by := map[string]string{}
+	for _, c := range w.hub.CheckRuns() {
+		if c.Name != forged.Name || c.HeadSHA != p.Head {
+			t.Errorf("a check-run %q for %s", c.Name, c.HeadSHA)
+		}
+		by[c.App] = c.Conclusion
+	}
+	if by["github-actions"] != "success" || by["acme-gate"] != "failure" || len(by) != 2 {
+		t.Errorf("check-runs by App: %v", by)
+	}
+}
+
+// post posts a check-run as any job can whose workflow the change edited.
+func (w *world) post(head, name string) github.CheckRun {
+	w.t.Helper()
+	body, err := json.Marshal(map[string]any{"name": name, "head_sha": head, "external_id": "forged", "status": "completed", "conclusion": "success"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.hub.URL+"/repos/"+repository+"/check-runs", bytes.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.hub.Allow(jobToken, github.Token{Permissions: map[string]string{"checks": "write"}})
+	req.Header.Set("Authorization", "Bearer "+jobToken)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all := w.hub.CheckRuns()
+	if resp.StatusCode != http.StatusCreated || len(all) == 0 {
+		w.t.Fatalf("the job's own check-run: %s", resp.Status)
+	}
+	return all[len(all)-1]
 }
 
 // TestSecondStageOfForks reads the head itself, as nobody can sign for it.

@@ -40,8 +40,13 @@ func (j *judging) post(ctx context.Context, check forge.CheckRun) (*forge.Posted
 				continue
 			}
 			// What it has already would be added again.
-			check.Annotations = check.Annotations[min(e.Annotations, len(check.Annotations)):]
-			return &e, j.forge.UpdateOutput(ctx, e.ID, check)
+			again := check
+			again.Annotations = check.Annotations[min(e.Annotations, len(check.Annotations)):]
+			err := j.forge.UpdateOutput(ctx, e.ID, again)
+			if err != nil && fault.As(err).Code == fault.ActionPermissionMissing {
+				continue // it is another App's, whatever it calls itself
+			}
+			return &e, err
 		case strings.HasPrefix(e.ExternalID, attempt) && jobOf(e.ExternalID) != jobOf(check.ExternalID):
 			return nil, fault.New(fault.ActionNameTaken, "", "another job of this run has posted %q for %s, which this one would hide", check.Name, check.HeadSHA).With("url", e.URL)
 		}
