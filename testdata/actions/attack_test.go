@@ -23,7 +23,7 @@ const weakDraft = `{"contract_id":"shop","created_at":"2026-01-02T03:04:05+00:00
 func TestContractEdited(t *testing.T) {
 	w := newWorld(t, options{})
 	weak := w.freeze(weakDraft)
-	p := w.open(file("order.json", wrongOrder), file(contractPath, weak), file(".gate/exceptions.json", "{}\n"))
+	p := w.open(file("order.json", wrongOrder), file(contractPath, weak), file(".gate/exceptions.json", "{}\n"), file(".gate/exceptions/e1.json", "{}\n"))
 	w.wants(w.judged(w.pulled(p)), want{exit: 1, verdict: "FAILED", checks: one("failure"), head: p.Head})
 	told := map[string]bool{}
 	for _, a := range w.check(checkName).Annotations {
@@ -31,7 +31,7 @@ func TestContractEdited(t *testing.T) {
 			told[a.Path] = true
 		}
 	}
-	if !told[contractPath] || !told[".gate/exceptions.json"] {
+	if !told[contractPath] || !told[".gate/exceptions.json"] || !told[".gate/exceptions/e1.json"] {
 		t.Errorf("the edits are not told: %v in %+v", told, w.check(checkName).Annotations)
 	}
 }

@@ -324,6 +324,7 @@ func TestForgeFails(t *testing.T) {
 		"cut before the post":           {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutBefore, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"cut after the post":            {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutAfter, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"no pull requests":              {faults: []github.Fault{{Operation: "pulls/get", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, says: "pull-requests: read"},
+		"no comparison":                 {faults: []github.Fault{{Operation: "repos/compare-commits-with-basehead", Kind: github.Forbidden}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, says: "whether the change edits contracts, exceptions or approvals could not be seen"},
 		"no contents by the API":        {faults: tried, server: true, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, fetched: true},
 		"no permission for contents":    {faults: []github.Fault{{Operation: "git/get-tree", Kind: github.Forbidden}, {Operation: "repos/get-content", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, checks: 1, says: "contents: read"},
 	} {

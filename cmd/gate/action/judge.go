@@ -135,15 +135,20 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.edits, err = j.edited(ctx); err != nil {
-		return nil, err
-	}
-	if len(documents) == 0 {
-		return []*run{j.without(ctx)}, nil
-	}
+	var unseen error
+	j.edits, unseen = j.edited(ctx)
 	var runs []*run
+	if len(documents) == 0 {
+		runs = append(runs, j.without(ctx))
+	}
 	for _, d := range documents {
 		runs = append(runs, j.run(ctx, d))
+	}
+	if unseen != nil {
+		// They are reported and never used, so no verdict depends on them.
+		for _, r := range runs {
+			r.note("whether the change edits contracts, exceptions or approvals could not be seen: %s", fault.As(unseen).Message)
+		}
 	}
 	return runs, nil
 }
@@ -173,7 +178,7 @@ func (j *judging) edited(ctx context.Context) ([]forge.Edit, error) {
 	if j.change.Base == j.change.Head {
 		return nil, nil
 	}
-	return j.forge.Edits(ctx, j.change.Base, j.change.Head, append([]string{".gate/**"}, j.in.contracts...))
+	return j.forge.Edits(ctx, j.change.Base, j.change.Head, append([]string{".gate/*", ".gate/exceptions/*", ".gate/approvals/*"}, j.in.contracts...))
 }
 
 // run judges by one contract.
