@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,9 +17,15 @@ import (
 // readScripts gives the text of every script.
 func readScripts(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
+	return readFiles(t, filepath.Join(scripts, "*.txtar"))
+}
+
+// readFiles gives the text of every file that a pattern stands for.
+func readFiles(t *testing.T, pattern string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts in %s (%v)", scripts, err)
+		t.Fatalf("there is no %s (%v)", pattern, err)
 	}
 	out := map[string]string{}
 	for _, f := range files {
@@ -37,10 +44,16 @@ var unreachable = map[fault.Code]string{
 	fault.CheckCrashed: "only a defect of a check type brings it about; package plan tests it with one",
 }
 
+// onGitHub are the tests of the Action, which run the program as a workflow's runner
+// does: what only GitHub's answers bring about, no script can.
+const onGitHub = "../../testdata/actions/*_test.go"
+
 // TestEveryCodeHasAScript: a code that no script brings about is a promise
 // that nobody has seen kept.
 func TestEveryCodeHasAScript(t *testing.T) {
-	all := strings.Join(values(readScripts(t)), "\n")
+	scripts := readFiles(t, onGitHub)
+	maps.Copy(scripts, readScripts(t))
+	all := strings.Join(values(scripts), "\n")
 	for _, i := range fault.Codes() {
 		mentioned := regexp.MustCompile(strings.ReplaceAll(string(i.Code), ".", `\\?\.`) + `\b`).MatchString(all)
 		if _, exempt := unreachable[i.Code]; mentioned == exempt {

@@ -23,5 +23,5 @@ func (c *cli) act(ctx context.Context, way, path string) (int, error) {
 		Command: func(ctx context.Context, args []string, out, err io.Writer) int {
 			return run(ctx, args, c.env, streams{out, err, c.front})
 		}}
-	return step.Run(ctx, way), nil
+	return step.Run(ctx, way)
 }

@@ -116,6 +116,7 @@ func TestContractLinks(t *testing.T) {
 			if r.Exit != 2 || r.Outputs["outcome"] != "refused" || r.Outputs["verdict"] != "" {
 				t.Errorf("exit %d, %v", r.Exit, r.Outputs)
 			}
+			w.code(r, "action.contract_unavailable")
 			for _, c := range w.hub.CheckRuns() {
 				if c.Conclusion != "failure" {
 					t.Errorf("%+v", c)

@@ -172,6 +172,7 @@ func TestUntrustedBase(t *testing.T) {
 	if r.Exit != 3 || r.Outputs["verdict"] != "INCONCLUSIVE" {
 		t.Errorf("exit %d, %q", r.Exit, r.Outputs["verdict"])
 	}
+	w.code(r, "action.base_untrusted")
 	for _, c := range w.hub.CheckRuns() {
 		if c.Conclusion != "failure" || strings.HasSuffix(c.Name, "@ main") || !strings.Contains(c.Name+c.Title+c.Summary, "attacker") {
 			t.Errorf("%+v", c)
@@ -265,21 +266,22 @@ func TestMatrix(t *testing.T) {
 func TestPins(t *testing.T) {
 	for name, c := range map[string]struct {
 		pin  func(w *world) string
-		exit int
+		code string // "" when the contract is judged by
 	}{
-		"the contract's": {func(w *world) string { return contractPath + "=" + w.contractDigest(w.freeze(shopDraft)) }, 0},
-		"another one":    {func(w *world) string { return contractPath + "=" + digest(nil) }, 2},
-		"one not there":  {func(w *world) string { return w.contractDigest(w.freeze(shopDraft)) + "\nother.json=" + digest(nil) }, 2},
-		"no digest":      {func(*world) string { return "sha256:1" }, 2},
+		"the contract's": {func(w *world) string { return contractPath + "=" + w.contractDigest(w.freeze(shopDraft)) }, ""},
+		"another one":    {func(w *world) string { return contractPath + "=" + digest(nil) }, "action.contract_unpinned"},
+		"one not there":  {func(w *world) string { return w.contractDigest(w.freeze(shopDraft)) + "\nother.json=" + digest(nil) }, "action.contract_unpinned"},
+		"no digest":      {func(*world) string { return "sha256:1" }, "action.input_invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, options{})
 			s := w.step(w.pulled(w.open(file("README", "x\n"))))
 			s.Inputs["contract-digests"] = c.pin(w)
 			r := w.run(s)
-			if r.Exit != c.exit || (c.exit == 2) != (r.Outputs["outcome"] == "refused") {
+			if refused := r.Exit == 2 && r.Outputs["outcome"] == "refused"; refused != (c.code != "") || !refused && r.Exit != 0 {
 				t.Errorf("exit %d, %v", r.Exit, r.Outputs)
 			}
+			w.code(r, c.code)
 		})
 	}
 }
@@ -316,6 +318,7 @@ func TestForgeFails(t *testing.T) {
 		want   want
 		checks int
 		says   string
+		code   string
 		// fetched says that git has to fetch the contract.
 		fetched bool
 	}{
@@ -323,10 +326,10 @@ func TestForgeFails(t *testing.T) {
 		"a secondary limit at the post": {faults: []github.Fault{{Operation: "checks/create", Kind: github.SecondaryLimit, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"cut before the post":           {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutBefore, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
 		"cut after the post":            {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutAfter, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
-		"no pull requests":              {faults: []github.Fault{{Operation: "pulls/get", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, says: "pull-requests: read"},
+		"no pull requests":              {faults: []github.Fault{{Operation: "pulls/get", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, says: "pull-requests: read", code: "action.permission_missing"},
 		"no comparison":                 {faults: []github.Fault{{Operation: "repos/compare-commits-with-basehead", Kind: github.Forbidden}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, says: "whether the change edits contracts, exceptions or approvals could not be seen"},
 		"no contents by the API":        {faults: tried, server: true, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, fetched: true},
-		"no permission for contents":    {faults: []github.Fault{{Operation: "git/get-tree", Kind: github.Forbidden}, {Operation: "repos/get-content", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, checks: 1, says: "contents: read"},
+		"no permission for contents":    {faults: []github.Fault{{Operation: "git/get-tree", Kind: github.Forbidden}, {Operation: "repos/get-content", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, checks: 1, says: "contents: read", code: "action.permission_missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, options{private: true})
@@ -344,6 +347,7 @@ func TestForgeFails(t *testing.T) {
 			if !strings.Contains(r.Stdout+r.Stderr, c.says) {
 				t.Errorf("the log does not say %q", c.says)
 			}
+			w.code(r, c.code)
 			if fetched := w.fetched(); fetched != c.fetched {
 				t.Errorf("fetched with git: %v", fetched)
 			}

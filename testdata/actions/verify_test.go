@@ -268,6 +268,9 @@ func TestSecondStage(t *testing.T) {
 			if r.Exit != c.want.exit || r.Outputs["verdict"] != c.want.verdict {
 				t.Errorf("exit %d, %v", r.Exit, r.Outputs)
 			}
+			if c.want.verdict == "INCONCLUSIVE" {
+				w.code(r, "action.evidence_refused")
+			}
 			for _, check := range w.hub.CheckRuns() {
 				if (check.Conclusion == "success") != (c.want.exit == 0) || c.want.exit == 0 && (check.Name != verified || check.HeadSHA != p.Head) {
 					t.Errorf("the check-run %q ended with %s for %s", check.Name, check.Conclusion, check.HeadSHA)
@@ -278,6 +281,20 @@ func TestSecondStage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSecondStageWithoutContract has nothing at the base to hold evidence against.
+func TestSecondStageWithoutContract(t *testing.T) {
+	if !onLoopback(t) {
+		return // see onLoopback
+	}
+	w := newWorld(t, options{base: []github.File{file("app.txt", "x\n")}})
+	p := w.open(file(contractPath, w.freeze(weakDraft)))
+	r := w.run(w.second(p))
+	if r.Exit != 3 || r.Outputs["verdict"] != "INCONCLUSIVE" || len(w.hub.CheckRuns()) != 1 {
+		t.Errorf("exit %d, %v, %d check-runs", r.Exit, r.Outputs, len(w.hub.CheckRuns()))
+	}
+	w.code(r, "action.contract_missing")
 }
 
 // TestAnApp is a job of the change that posts a check-run of the second stage's name by

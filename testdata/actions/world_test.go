@@ -401,6 +401,14 @@ func (w *world) wants(r runner.Result, want want) {
 	}
 }
 
+// code says that the step named a code in its log.
+func (w *world) code(r runner.Result, code string) {
+	w.t.Helper()
+	if !strings.Contains(r.Stdout+r.Stderr, code) {
+		w.t.Errorf("the log does not name the code %s", code)
+	}
+}
+
 // check gives the one check-run of a name.
 func (w *world) check(name string) github.CheckRun {
 	w.t.Helper()

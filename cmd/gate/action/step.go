@@ -34,17 +34,24 @@ type Step struct {
 	Command func(ctx context.Context, args []string, out, err io.Writer) int
 }
 
-// Run carries out one way of the Action and gives its exit status.
-func (s *Step) Run(ctx context.Context, way string) int {
+// Run carries out one way of the Action and gives its exit status. The error is that
+// there is no runner that could be told of anything.
+func (s *Step) Run(ctx context.Context, way string) (int, error) {
+	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"} {
+		if s.Env(name) == "" {
+			return 0, fault.New(fault.ActionEventUnsupported, "Start it as a step of a workflow on GitHub; elsewhere, `gate run` gives the same verdict.",
+				"%s is not set: this is no step of a workflow on GitHub", name)
+		}
+	}
 	switch way {
 	case Sign:
-		return s.sign(ctx)
+		return s.sign(ctx), nil
 	case Verify:
-		return s.verify(ctx)
+		return s.verify(ctx), nil
 	case Require:
-		return s.require(ctx)
+		return s.require(ctx), nil
 	}
-	return s.judge(ctx)
+	return s.judge(ctx), nil
 }
 
 // console is the job's log. A line that could not be written there stops nothing: the
