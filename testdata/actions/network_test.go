@@ -1,6 +1,7 @@
 package actions_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,6 +12,10 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +30,7 @@ type way struct {
 	image   string // "" is the program on this machine
 	address string // that services listen at
 	cert    *tls.Certificate
+	client  *http.Client // which the tests ask by themselves
 }
 
 var theWay struct {
@@ -40,6 +46,7 @@ var theWay struct {
 func network(t *testing.T) way {
 	t.Helper()
 	theWay.Do(func() {
+		theWay.client = http.DefaultClient
 		if image := os.Getenv("GATE_IMAGE"); image != "" {
 			theWay.way, theWay.err = container(image)
 		}
@@ -51,11 +58,35 @@ func network(t *testing.T) way {
 }
 
 func docker(args ...string) (string, error) {
-	out, err := exec.Command("docker", args...).CombinedOutput()
+	cmd := exec.Command("docker", args...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("docker %s: %w\n%s", strings.Join(args, " "), err, out)
+		return "", fmt.Errorf("docker %s: %w\n%s", strings.Join(args, " "), err, said.String())
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// front lets a service that listens on loopback be reached on the way: it gives the
+// address of a proxy, or the service's own where that can be reached. end ends it.
+func (y way) front(service string) (address string, end func(), err error) {
+	if y.cert == nil {
+		return service, func() {}, nil
+	}
+	to, err := url.Parse(service)
+	if err != nil {
+		return "", nil, err
+	}
+	listener, err := net.Listen("tcp", y.address)
+	if err != nil {
+		return "", nil, err
+	}
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) }})
+	proxy.Listener.Close()
+	proxy.Listener, proxy.TLS = listener, &tls.Config{Certificates: []tls.Certificate{*y.cert}}
+	proxy.StartTLS()
+	return proxy.URL + to.Path, proxy.Close, nil
 }
 
 // bridge gives the address of this machine on Docker's bridge. Not every version of
@@ -123,11 +154,24 @@ func container(image string) (way, error) {
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(recipe), 0o644); err != nil {
 		return way{}, err
 	}
-	const tested = "verdictgate-actions-test"
-	if _, err := docker("build", "-q", "-t", tested, dir); err != nil {
+	// It has no name: another run of these tests has an image, and an authority, of its own.
+	tested, err := docker("build", "-q", dir)
+	if err != nil {
 		return way{}, err
 	}
-	return way{image: tested, address: gateway.String() + ":0", cert: cert}, nil
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	return way{image: tested, address: gateway.String() + ":0", cert: cert, client: client}, nil
+}
+
+// forget removes the image that was made for the way.
+func (y way) forget() error {
+	if y.image == "" {
+		return nil
+	}
+	_, err := docker("image", "rm", "--force", y.image)
+	return err
 }
 
 // certificate makes one for an address, by an authority of its own.

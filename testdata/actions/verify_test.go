@@ -2,14 +2,12 @@ package actions_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/verdictgate/verdictgate/testdata/actions/github"
@@ -24,45 +22,6 @@ const (
 	judgeCommit = "89abcdef0123456789abcdef0123456789abcdef"
 )
 
-var sigstore struct {
-	sync.Once
-	*services.Services
-	dir    string
-	config string
-	err    error
-}
-
-// signing starts Sigstore's services on loopback, once for all tests.
-func signing(t *testing.T) *services.Services {
-	t.Helper()
-	sigstore.Do(func() {
-		dir, err := os.MkdirTemp("", "gate-sigstore.")
-		sigstore.dir = dir
-		if err == nil {
-			sigstore.Services, err = services.Start(context.Background(), services.Config{Dir: dir})
-		}
-		if err == nil {
-			sigstore.config, err = sigstore.SigningConfig(services.Use{Timestamps: true})
-		}
-		sigstore.err = err
-	})
-	if sigstore.err != nil {
-		t.Fatal(sigstore.err)
-	}
-	return sigstore.Services
-}
-
-// signs gives a step the identity of the reusable workflow, in the run of its job.
-func (w *world) signs(s *runner.Step, change func(*services.Claims)) {
-	w.t.Helper()
-	services := signing(w.t)
-	services.Issuer.Claims(w.claims(s.Job, change))
-	w.t.Cleanup(services.Issuer.Reset)
-	s.Job.IDToken = services.Issuer.Env()
-	// The files of a Sigstore of one's own come with the workspace's, or from elsewhere.
-	s.Inputs["sign"], s.Inputs["signing-config"], s.Inputs["trusted-root"] = "keyless", sigstore.config, services.TrustedRoot
-}
-
 func (w *world) claims(j runner.Job, change func(*services.Claims)) func(*services.Claims) {
 	return func(c *services.Claims) {
 		c.Repository, c.RepositoryOwner, c.Ref, c.SHA, c.EventName, c.Visibility = repository, owner, j.Ref, j.SHA, j.Event, "public"
@@ -73,10 +32,6 @@ func (w *world) claims(j runner.Job, change func(*services.Claims)) func(*servic
 		}
 	}
 }
-
-// onLoopback says whether the services of this file can be reached: those of Sigstore
-// listen on this machine's loopback.
-func onLoopback(t *testing.T) bool { return network(t).image == "" }
 
 // second is the second stage's step over the run of the first one.
 func (w *world) second(p github.Pull) runner.Step {
@@ -91,27 +46,14 @@ func (w *world) second(p github.Pull) runner.Step {
 	if err := os.MkdirAll(j.Workspace, 0o755); err != nil {
 		w.t.Fatal(err)
 	}
-	s := w.step(j)
-	s.Program, s.Args, s.Inputs = gateProgram, []string{"action", "verify"}, map[string]string{
-		"certificate-identity": "https://github.com/" + judge, "certificate-oidc-issuer": signing(w.t).Issuer.URL, "trusted-root": signing(w.t).TrustedRoot, "build-signer-digest": judgeCommit,
-	}
-	action, err := runner.ReadAction("../../verify/action.yml")
-	if err != nil && !os.IsNotExist(err) {
-		w.t.Fatal(err)
-	}
-	if len(action.Inputs) == 0 { // not there yet
-		action.Inputs = map[string]string{"token": "${{ github.token }}", "contracts": "", "trusted-refs": "", "contract-digests": "", "check-name": "", "run-id": "${{ github.event.workflow_run.id }}",
-			"artifact-name": "", "certificate-identity": "", "certificate-oidc-issuer": "", "build-signer-digest": "", "trusted-root": ""}
-	}
-	s.Action = action
+	s := w.stepOf("verify", j)
+	s.Inputs["certificate-identity"], s.Inputs["certificate-oidc-issuer"], s.Inputs["build-signer-digest"] = "https://github.com/"+judge, signing(w.t).Issuer.URL, judgeCommit
+	s.Inputs["trusted-root"] = w.placed(s, signing(w.t).TrustedRoot)
 	return s
 }
 
 // TestSigned is a first stage whose job may ask for an identity.
 func TestSigned(t *testing.T) {
-	if !onLoopback(t) {
-		return // see onLoopback
-	}
 	w := newWorld(t, options{permissions: map[string]string{"contents": "read", "pull_requests": "read", "checks": "write", "attestations": "write"}})
 	p := w.open(file("README", "x\n"))
 	s := w.step(w.pulled(p))
@@ -155,10 +97,7 @@ func (w *world) signer(p github.Pull, judged string) runner.Step {
 	if err := os.MkdirAll(j.Workspace, 0o755); err != nil {
 		w.t.Fatal(err)
 	}
-	s := w.step(j)
-	s.Args = []string{"action", "sign"}
-	s.Action = runner.Action{Inputs: maps.Clone(w.action.Inputs), Outputs: w.action.Outputs}
-	s.Action.Inputs["judged"] = ""
+	s := w.stepOf("sign", j)
 	w.signs(&s, nil)
 	s.Inputs["judged"] = judged
 	return s
@@ -167,9 +106,6 @@ func (w *world) signer(p github.Pull, judged string) runner.Step {
 // TestSigningJob is the reusable workflow: one job judges and may sign nothing, the
 // next one signs and runs nothing, and the second stage believes the latter.
 func TestSigningJob(t *testing.T) {
-	if !onLoopback(t) {
-		return // see onLoopback
-	}
 	w := newWorld(t, options{})
 	p := w.open(file("README", "x\n"))
 	first := w.step(w.pulled(p))
@@ -204,9 +140,6 @@ func TestSigningJob(t *testing.T) {
 
 // TestSecondStage is what the second stage makes of what a first one uploaded.
 func TestSecondStage(t *testing.T) {
-	if !onLoopback(t) {
-		return // see onLoopback
-	}
 	const verified = "verdict verified / shop @ main"
 	failed := func(verdict string, exit int) want { return want{exit: exit, verdict: verdict} }
 	for name, c := range map[string]struct {
@@ -300,9 +233,6 @@ func TestSecondStageWithoutContract(t *testing.T) {
 // TestAnApp is a job of the change that posts a check-run of the second stage's name by
 // itself: nothing keeps it from that, and only the App that posted it tells the two apart.
 func TestAnApp(t *testing.T) {
-	if !onLoopback(t) {
-		return // see onLoopback
-	}
 	w := newWorld(t, options{})
 	p := w.open(file("order.json", wrongOrder))
 	first := w.step(w.pulled(p))
@@ -343,7 +273,7 @@ func (w *world) post(head, name string) github.CheckRun {
 	w.hub.Allow(jobToken, github.Token{Permissions: map[string]string{"checks": "write"}})
 	req.Header.Set("Authorization", "Bearer "+jobToken)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := w.net.client.Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -357,9 +287,6 @@ func (w *world) post(head, name string) github.CheckRun {
 
 // TestSecondStageOfForks reads the head itself, as nobody can sign for it.
 func TestSecondStageOfForks(t *testing.T) {
-	if !onLoopback(t) {
-		return // see onLoopback
-	}
 	command := `{"contract_id":"shop","checks":[{"id":"tests","type":"command_exit","params":{"command":["touch","ran"]}}]}`
 	for name, c := range map[string]struct {
 		draft   string

@@ -59,11 +59,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	status := m.Run()
-	if sigstore.Services != nil {
-		if err := errors.Join(sigstore.Close(), os.RemoveAll(sigstore.dir)); err != nil {
-			fmt.Fprintln(os.Stderr, "tests of the Action:", err)
-			status = 1
-		}
+	if err := errors.Join(endSigstore(), theWay.forget()); err != nil {
+		fmt.Fprintln(os.Stderr, "tests of the Action:", err)
+		status = 1
 	}
 	os.Exit(status)
 }
@@ -98,15 +96,21 @@ type options struct {
 
 // world is one repository on one GitHub.
 type world struct {
-	t      *testing.T
-	repo   *github.Repo
-	hub    *github.Server
-	store  *results.Server
-	action runner.Action
-	base   string // the tip of main
-	dir    string
-	jobs   int
-	shown  []runner.Result
+	t     *testing.T
+	repo  *github.Repo
+	hub   *github.Server
+	store *results.Server
+	net   way
+	base  string // the tip of main
+	dir   string
+	jobs  int
+	shown []shown
+}
+
+// shown is what a step left, and the outputs that its action has.
+type shown struct {
+	runner.Result
+	outputs []string
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -131,32 +135,27 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.base = w.commit(nil, files...)
 	must(w.repo.SetRef("refs/heads/main", w.base))
-	net := network(t)
-	w.hub, err = github.Start(github.Config{Repo: w.repo, Owner: owner, Name: name, Private: o.private, Address: net.address, TLS: net.cert})
+	w.net = network(t)
+	w.hub, err = github.Start(github.Config{Repo: w.repo, Owner: owner, Name: name, Private: o.private, Address: w.net.address, TLS: w.net.cert})
 	must(err)
 	t.Cleanup(w.hub.Close)
-	w.store, err = results.Start(net.address, net.cert)
+	w.store, err = results.Start(w.net.address, w.net.cert)
 	must(err)
 	t.Cleanup(w.store.Close)
 	if o.permissions == nil {
 		o.permissions = permissions
 	}
 	w.hub.Allow(jobToken, github.Token{Permissions: o.permissions})
-	w.hub.Artifacts(func(int64) []github.Artifact {
+	w.hub.Artifacts(func(run int64) []github.Artifact {
 		var out []github.Artifact
+		if run != runID {
+			return out // no other job of these tests uploads any
+		}
 		for _, a := range w.store.Of(runBackend) {
 			out = append(out, github.Artifact{ID: a.ID, Name: a.Name, Size: int64(len(a.Archive)), Digest: a.Digest, URL: a.URL})
 		}
 		return out
 	})
-	if w.action, err = runner.ReadAction("../../action.yml"); err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	if len(w.action.Inputs) == 0 { // not there yet
-		w.action.Inputs = map[string]string{"token": "${{ github.token }}", "matrix": "${{ toJSON(matrix) }}", "check-name": "verdict", "contracts": ".gate/contracts/*.json",
-			"trusted-refs": "", "contract-digests": "", "directory": ".", "roots": "", "subjects": "", "proposed": "", "sign": "auto", "signing-config": "", "trusted-root": "",
-			"artifact": "true", "artifact-name": "", "retention-days": "", "check-run": "true", "annotations": "true", "attestations": "auto"}
-	}
 	t.Cleanup(w.wellBehaved)
 	return w
 }
@@ -185,7 +184,7 @@ func (w *world) wellBehaved() {
 			if slices.ContainsFunc(r.Assigned[:i], func(b runner.Assignment) bool { return b.Name == a.Name }) {
 				w.t.Errorf("the output %s is set twice: %v", a.Name, r.Assigned)
 			}
-			if len(w.action.Outputs) > 0 && !slices.Contains(w.action.Outputs, a.Name) {
+			if !slices.Contains(r.outputs, a.Name) {
 				w.t.Errorf("there is an output %q that the action does not have", a.Name)
 			}
 		}
@@ -340,10 +339,18 @@ func (w *world) checkout(j runner.Job) runner.Job {
 }
 
 // step is the gate's step of a job.
-func (w *world) step(j runner.Job) runner.Step {
-	s := runner.Step{Job: j, Action: w.action, Inputs: map[string]string{}, Program: gateProgram, Args: []string{"action"}}
-	if image := network(w.t).image; image != "" {
-		s.Image, s.Args = image, w.action.Args // its entrypoint is the rest
+func (w *world) step(j runner.Job) runner.Step { return w.stepOf(".", j) }
+
+// stepOf is a step that uses the action in a folder of the repository.
+func (w *world) stepOf(folder string, j runner.Job) runner.Step {
+	w.t.Helper()
+	action, err := runner.ReadAction(filepath.Join("..", "..", folder, "action.yml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := runner.Step{Job: j, Action: action, Inputs: map[string]string{}, Program: gateProgram, Args: append([]string{"action"}, action.Args...)}
+	if w.net.image != "" {
+		s.Image, s.Args = w.net.image, action.Args // its entrypoint is the rest
 	}
 	return s
 }
@@ -355,7 +362,7 @@ func (w *world) run(s runner.Step) runner.Result {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.shown = append(w.shown, r)
+	w.shown = append(w.shown, shown{r, s.Action.Outputs})
 	w.t.Cleanup(func() {
 		if w.t.Failed() {
 			w.t.Logf("exit %d\nstdout:\n%.6000s\nstderr:\n%.2000s\noutputs: %.2000v", r.Exit, r.Stdout, r.Stderr, r.Outputs)
@@ -427,7 +434,7 @@ func (w *world) check(name string) github.CheckRun {
 // golden compares the requests of a scenario with those that are on file.
 func (w *world) golden(file string, names map[string]string) {
 	w.t.Helper()
-	if network(w.t).image != "" {
+	if w.net.image != "" {
 		return // the same program; versions and paths are the image's
 	}
 	var text strings.Builder

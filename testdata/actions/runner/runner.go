@@ -171,6 +171,15 @@ func OwnedByRoot(path string) bool {
 	return ok && st.Uid == 0
 }
 
+// Temp is RUNNER_TEMP on this machine, and as the step sees it. It is the job's: made by its first
+// step, or by whoever puts something there before.
+func (s *Step) Temp() (here, there string) {
+	if here = s.in("_temp"); s.Image != "" {
+		return here, folders["_temp"]
+	}
+	return here, here
+}
+
 func (s *Step) in(name string) string { return filepath.Join(s.Job.Dir, name) }
 
 // read understands what the program left.
