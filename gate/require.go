@@ -95,6 +95,9 @@ func (r Requirement) complete(ctx context.Context, p *policy.Policy) (err error)
 		}
 		p.Verifier = &d
 	}
+	if p.Workflow.Digest != "" && p.Workflow.URI == "" {
+		p.Workflow.URI = p.Trust.Identity.Subject // for a workflow's certificate they are the same
+	}
 	p.Subjects, err = policy.HashSubjects(ctx, r.Subjects)
 	return err
 }

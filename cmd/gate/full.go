@@ -4,9 +4,9 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/verdictgate/verdictgate/cmd/gate/action"
+	"github.com/verdictgate/verdictgate/gate/policy"
 	"github.com/verdictgate/verdictgate/gate/seal"
 	"github.com/verdictgate/verdictgate/gate/seal/sigstore"
 )
@@ -20,8 +20,8 @@ func backend() seal.Backend { return sigstore.New() }
 // act carries out a step of a workflow.
 func (c *cli) act(ctx context.Context, way, path string) (int, error) {
 	step := action.Step{Gate: c.gate, Env: c.env, Path: path, Log: c.out, StatusOf: statusOf, StatusOfFault: statusOfFault,
-		Command: func(ctx context.Context, args []string, out, err io.Writer) int {
-			return run(ctx, args, c.env, streams{out, err, c.front})
+		Release: func(d policy.Decision, trust seal.Trust) (int, string) {
+			return statusOfRelease(d.Verdict, d.Outcome), decision(c.style(c.out), d, trust)
 		}}
 	return step.Run(ctx, way)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
@@ -19,7 +20,7 @@ type refusal struct {
 }
 
 func refusalOf(f *fault.Error) refusal {
-	f = redactFault(f)
+	f = secret.Fault(f)
 	return refusal{Error: string(f.Code), Message: f.Message, Fix: f.Fix, Details: f.Details}
 }
 
@@ -34,7 +35,7 @@ func (c *cli) refuse(err error) int {
 		}
 		f, unread = fault.As(err), true
 	}
-	s, f := c.style(c.err), redactFault(f)
+	s, f := c.style(c.err), secret.Fault(f)
 	err = c.say(c.err, "%s\n%s\n%s\n", s.Refusal(string(f.Code)), s.Line("  ", f.Message), s.Line("  fix: ", f.Fix))
 	if err != nil || unread {
 		return statusBroken

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/secret"
 )
 
 // aToken is made up, and put together here so that no scanner of source code
@@ -29,7 +30,7 @@ func putToken(ts *testscript.TestScript, neg bool, args []string) {
 
 // Whatever an error carries is redacted, be it new and of any type.
 func TestRedactFault(t *testing.T) {
-	f := redactFault(fault.New(fault.Usage, "fix "+aToken, "message %s", aToken).
+	f := secret.Fault(fault.New(fault.Usage, "fix "+aToken, "message %s", aToken).
 		With("text", aToken).With("list", []string{"a", aToken}).With("n", 3).
 		With("problems", []contract.Problem{{File: aToken, Pointer: "/" + aToken, Message: aToken, Fix: aToken, Line: 1}}))
 	var out bytes.Buffer
@@ -40,7 +41,7 @@ func TestRedactFault(t *testing.T) {
 		!strings.Contains(text, `{"file":"[redacted:github-token]","line":1,"column":0,"pointer":`) {
 		t.Errorf("the refusal is %s", text)
 	}
-	if f := redactFault(fault.New(fault.Usage, "", "x")); f.Details == nil {
+	if f := secret.Fault(fault.New(fault.Usage, "", "x")); f.Details == nil {
 		t.Error("the details of a fault without any are no object")
 	}
 }

@@ -59,9 +59,6 @@ for the bundle that it was given: it cannot know of a later run that failed.`,
 		r.Bundle, r.Env = args[0], c.env
 		p.Assurance = contract.Assurance(assurance)
 		p.Trust.Env, p.Trust.Warn = c.env, c.warn
-		if p.Workflow.Digest != "" && p.Workflow.URI == "" {
-			p.Workflow.URI = p.Trust.Identity.Subject // for a workflow's certificate they are the same
-		}
 		d, err := c.gate.Require(cmd.Context(), r)
 		if err != nil {
 			return err
@@ -88,9 +85,14 @@ func (c *cli) decided(d policy.Decision, trust seal.Trust) error {
 	if c.format == formatJSON {
 		return c.document(d)
 	}
-	s := c.style(c.out)
+	return c.say(c.out, "%s", decision(c.style(c.out), d, trust))
+}
+
+// decision is the text for people.
+func decision(s text.Style, d policy.Decision, trust seal.Trust) string {
+	ships := statusOfRelease(d.Verdict, d.Outcome) == statusOK
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n\n", s.Mark(c.status == statusOK), s.Heading(string(d.Verdict)))
+	fmt.Fprintf(&b, "%s %s\n\n", s.Mark(ships), s.Heading(string(d.Verdict)))
 	row := func(name, value string) { b.WriteString(s.Paragraph(fmt.Sprintf("%-10s ", name), value)) }
 	for _, f := range d.Subjects {
 		row("subject", fmt.Sprintf("%s  %s", f.Name, f.Digest))
@@ -115,10 +117,10 @@ func (c *cli) decided(d policy.Decision, trust seal.Trust) error {
 	for _, l := range d.Limitations {
 		b.WriteString(s.Paragraph("  - ", l))
 	}
-	if c.status != statusOK {
+	if !ships {
 		b.WriteString("\n" + s.Paragraph("", "Do not ship: the policy holds, and the verdict is not VERIFIED."))
 	}
-	return c.say(c.out, "%s", b.String())
+	return b.String()
 }
 
 // warn tells what is no error on the way to an answer.

@@ -20,6 +20,7 @@ type Decision struct {
 	Verdict     verdict.Verdict    `json:"verdict"`
 	Outcome     verdict.Outcome    `json:"outcome"`
 	Assurance   contract.Assurance `json:"assurance"` // granted here: what the run gave, or remote_attested
+	Bundle      string             `json:"bundle_digest"`
 	Contract    strictjson.Digest  `json:"contract_digest"`
 	Verifier    string             `json:"verifier_digest"`
 	Source      *string            `json:"source_revision"`
@@ -70,7 +71,7 @@ func Check(s *bundle.Sealed, sig *seal.Signature, p Policy) (Decision, error) {
 func decide(s *bundle.Sealed, sig *seal.Signature, p *Policy, granted contract.Assurance) Decision {
 	e := &s.Evidence
 	d := Decision{
-		RunID: e.RunID, Verdict: e.Verdict, Outcome: e.Outcome, Assurance: granted, Contract: p.Contract, Verifier: e.Verifier.Digest, Source: e.SourceRevision,
+		RunID: e.RunID, Verdict: e.Verdict, Outcome: e.Outcome, Assurance: granted, Bundle: s.Attestation.BundleDigest, Contract: p.Contract, Verifier: e.Verifier.Digest, Source: e.SourceRevision,
 		Subjects: p.Subjects, Signer: seal.Describe(sig).PublicKey, EndedAt: e.EndedAt, SignedTimes: sig.Times,
 		Limitations: append(slices.Clone(e.Limitations), onlyThisBundle),
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/verdictgate/verdictgate/gate/fault"
 )
@@ -71,6 +72,19 @@ func (in *inputs) number(name string, most int) int {
 		in.wrong(name, "Write a whole number from 1 to "+strconv.Itoa(most)+".", "it cannot be %q", v)
 	}
 	return n
+}
+
+// duration reads an input that is a time span; 0 when there is none.
+func (in *inputs) duration(name string) time.Duration {
+	v := in.text(name)
+	if v == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		in.wrong(name, "Write a duration such as 36h or 90m; days are no unit.", "it cannot be %q", v)
+	}
+	return d
 }
 
 // id reads an input that names something by its number; 0 when there is none.

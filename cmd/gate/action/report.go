@@ -13,6 +13,7 @@ import (
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/forge"
 	"github.com/verdictgate/verdictgate/gate/record"
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 	"github.com/verdictgate/verdictgate/reporter/github"
 	"github.com/verdictgate/verdictgate/reporter/text"
@@ -28,6 +29,7 @@ func (j *judging) report(ctx context.Context, runs []*run) int {
 		url     string
 	)
 	for _, r := range runs {
+		r.refusal, r.failed = secret.Fault(r.refusal), secret.Fault(r.failed)
 		check := j.tell(ctx, r)
 		posted = posted && r.posted != nil
 		checks, results = append(checks, check), append(results, j.result(r))
@@ -244,12 +246,6 @@ func (j *judging) result(r *run) github.Result {
 		out.Verdict, out.Outcome = verdict.Undecided, verdict.Error
 	}
 	return out
-}
-
-// refuse tells of a step that did nothing.
-func (s *Step) refuse(f *fault.Error) int {
-	j := &judging{Step: s}
-	return j.report(context.Background(), []*run{{refusal: f}})
 }
 
 // clean gives a path of the repository as one of this system; ok is false when it

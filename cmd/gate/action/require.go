@@ -1,7 +1,6 @@
 package action
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -11,88 +10,100 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/verdictgate/verdictgate/gate"
+	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/forge"
 	"github.com/verdictgate/verdictgate/gate/policy"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/reporter/github"
 )
 
-// flags of `gate require` that are inputs of the same name. Those of files are
-// relative to the workspace.
-var (
-	requireTexts = []string{"contract-digest", "certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "certificate-oidc-issuer-regexp",
-		"build-signer-uri", "build-signer-digest", "source-repository", "source-revision", "verifier-digest", "assurance", "max-age"}
-	requireFiles = []string{"contract", "key", "trusted-root"}
-)
+// releaseOutputs are those that require/action.yml has.
+var releaseOutputs = []string{"verdict", "outcome", "assurance", "run-id", "bundle-digest", "contract-digest", "json"}
 
-// require is the release side: `gate require` with its flags from the inputs, and
+// require is the release side: `gate require` with its policy from the inputs, and
 // the bundle from a folder or from an artifact.
 func (s *Step) require(ctx context.Context) int {
-	var decision policy.Decision
-	status, err := s.required(ctx, &decision)
+	in := &inputs{env: s.Env}
+	d, trust, err := s.decide(ctx, in)
 	if err != nil {
 		return s.refuse(fault.As(err))
 	}
-	log := s.console()
-	out := []github.Output{{Name: "verdict", Value: string(decision.Verdict)}, {Name: "outcome", Value: string(decision.Outcome)},
-		{Name: "assurance", Value: string(decision.Assurance)}, {Name: "run-id", Value: decision.RunID},
-		{Name: "contract-digest", Value: decision.Contract.String()}, {Name: "json", Value: encode(decision)}}
-	if decision.Verdict == "" {
-		out = []github.Output{{Name: "verdict"}, {Name: "outcome", Value: string(github.Refused)}}
-	}
-	if err := github.WriteOutputs(s.Env("GITHUB_OUTPUT"), out); err != nil {
-		_ = log.Error(err.Error())
-		return s.StatusOfFault(fault.BackendFailed)
-	}
-	return status
+	status, text := s.Release(d, trust)
+	s.console().say(text)
+	return gravest([]int{status, s.assign([]github.Output{
+		{Name: "verdict", Value: string(d.Verdict)}, {Name: "outcome", Value: string(d.Outcome)}, {Name: "assurance", Value: string(d.Assurance)}, {Name: "run-id", Value: d.RunID},
+		{Name: "bundle-digest", Value: d.Bundle}, {Name: "contract-digest", Value: d.Contract.String()}, {Name: "json", Value: encode(d)},
+	})})
 }
 
-func (s *Step) required(ctx context.Context, decision *policy.Decision) (int, error) {
-	in := &inputs{env: s.Env}
+// refuse tells of a release that is refused: nothing is said of its verdict then.
+func (s *Step) refuse(f *fault.Error) int {
+	j := &judging{Step: s}
+	r := &run{refusal: secret.Fault(f)}
+	check := j.tell(context.Background(), r)
+	statuses := j.statuses([]*run{r})
+	if err := github.WriteSummary(s.Env("GITHUB_STEP_SUMMARY"), github.JobSummary([]forge.CheckRun{check}, true)); err != nil {
+		_ = s.console().Error(err.Error())
+		statuses = append(statuses, s.StatusOfFault(fault.BackendFailed))
+	}
+	all, err := github.Outputs([]github.Result{j.result(r)}, "")
+	if err != nil {
+		_ = s.console().Error(err.Error()) // the others are whole
+	}
+	all = slices.DeleteFunc(all, func(o github.Output) bool { return !slices.Contains(releaseOutputs, o.Name) })
+	return gravest(append(statuses, s.assign(all)))
+}
+
+// assign writes outputs, and gives the exit status that this leaves.
+func (s *Step) assign(all []github.Output) int {
+	if err := github.WriteOutputs(s.Env("GITHUB_OUTPUT"), all); err != nil {
+		_ = s.console().Error(err.Error())
+		return s.StatusOfFault(fault.BackendFailed)
+	}
+	return 0
+}
+
+// decide holds the bundle against the policy, once.
+func (s *Step) decide(ctx context.Context, in *inputs) (policy.Decision, seal.Trust, error) {
+	var none policy.Decision
 	path, done, err := s.bundle(ctx, in)
 	if err != nil {
-		return 0, err
+		return none, seal.Trust{}, err
 	}
 	defer done()
-	args := []string{"require", path}
-	for _, name := range requireTexts {
-		if v := in.text(name); v != "" {
-			args = append(args, "--"+name+"="+v)
-		}
-	}
-	for _, name := range requireFiles {
-		if v := in.text(name); v != "" {
-			if name == "key" && strings.Contains(v, "://") {
-				args = append(args, "--key="+v) // of a KMS
-				continue
-			}
-			args = append(args, "--"+name+"="+s.inWorkspace([]string{v})[0])
-		}
-	}
 	subjects, err := s.subjects(in)
 	if err != nil {
-		return 0, err
+		return none, seal.Trust{}, err
 	}
-	for _, f := range subjects {
-		args = append(args, "--subject="+f)
+	trust := seal.Trust{
+		Key: in.text("key"), TrustedRoot: s.fileOf(in, "trusted-root"), Env: s.environment, Warn: s.warn,
+		Identity: seal.Identity{Subject: in.text("certificate-identity"), SubjectPattern: in.text("certificate-identity-regexp"),
+			Issuer: in.text("certificate-oidc-issuer"), IssuerPattern: in.text("certificate-oidc-issuer-regexp")},
+	}
+	if !strings.Contains(trust.Key, "://") { // which is one of a KMS
+		trust.Key = s.fileOf(in, "key")
+	}
+	r := gate.Requirement{
+		Bundle: path, Subjects: subjects, Contract: s.fileOf(in, "contract"), ContractDigest: in.text("contract-digest"), VerifierDigest: in.text("verifier-digest"), Env: s.environment,
+		Policy: policy.Policy{Trust: trust, Source: in.text("source-revision"), Repository: in.text("source-repository"), Assurance: contract.Assurance(in.text("assurance")), MaxAge: in.duration("max-age"),
+			Workflow: policy.Workflow{URI: in.text("build-signer-uri"), Digest: in.text("build-signer-digest")}},
 	}
 	if in.err != nil {
-		return 0, in.err
+		return none, trust, in.err
 	}
-	// Once for a program and once for people: the answer is the same.
-	var told, shown bytes.Buffer
-	status := s.Command(ctx, append(slices.Clone(args), "--format=json"), &told, &told)
-	again := s.Command(ctx, args, &shown, &shown)
-	s.console().say(shown.String())
-	if again != status {
-		return 0, fault.New(fault.BackendFailed, "Run it again.", "gate require ended with %d and with %d", status, again)
+	d, err := s.Gate.Require(ctx, r)
+	return d, trust, err
+}
+
+// fileOf is the path that an input gives; "" for none.
+func (s *Step) fileOf(in *inputs, name string) string {
+	if v := in.text(name); v != "" {
+		return s.inWorkspace([]string{v})[0]
 	}
-	if status > 1 {
-		return status, nil // a refusal, which is shown
-	}
-	if err := json.Unmarshal(told.Bytes(), decision); err != nil {
-		return 0, fault.New(fault.BackendFailed, "", "the answer of gate require cannot be read: %v", err).Because(err)
-	}
-	return status, nil
+	return ""
 }
 
 // bundle finds the bundle: the input names a folder or an archive, or an artifact.

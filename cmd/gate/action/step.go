@@ -7,6 +7,9 @@ import (
 
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/fault"
+	"github.com/verdictgate/verdictgate/gate/policy"
+	"github.com/verdictgate/verdictgate/gate/seal"
+	"github.com/verdictgate/verdictgate/gate/secret"
 	"github.com/verdictgate/verdictgate/gate/verdict"
 	"github.com/verdictgate/verdictgate/reporter/github"
 )
@@ -29,9 +32,8 @@ type Step struct {
 	// The one table of exit statuses.
 	StatusOf      func(verdict.Verdict, verdict.Outcome) int
 	StatusOfFault func(fault.Code) int
-
-	// Command carries out a command line of the gate and gives its exit status.
-	Command func(ctx context.Context, args []string, out, err io.Writer) int
+	// Release says what a decision about a release ends with, and tells it to people.
+	Release func(d policy.Decision, trust seal.Trust) (status int, text string)
 }
 
 // Run carries out one way of the Action and gives its exit status. The error is that
@@ -75,7 +77,10 @@ func (c console) say(text string) {
 }
 
 // warn tells of an attempt that failed and is made again.
-func (s *Step) warn(text string) { s.console().say("warning: " + text) }
+func (s *Step) warn(text string) {
+	text, _ = secret.Redact(text)
+	s.console().say("warning: " + text)
+}
 
 // weights are exit statuses from the gravest down: an error, FAILED, a refusal,
 // INCONCLUSIVE, UNVERIFIED, VERIFIED.
