@@ -115,6 +115,10 @@ func TestCommits(t *testing.T) {
 		{"tag on main", "push", "refs/tags/v1", true, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
 		{"push elsewhere", "push", "refs/heads/feature", false, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
 		{"workflow_dispatch", "workflow_dispatch", "refs/heads/main", true, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
+		{"schedule", "schedule", "refs/heads/main", true, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
+		{"release of a tag on main", "release", "refs/tags/v1", true, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
+		{"release of a tag elsewhere", "release", "refs/tags/v1", false, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
+		{"repository_dispatch", "repository_dispatch", "refs/heads/main", true, want{exit: 1, verdict: "FAILED", checks: one("failure")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, options{})
@@ -134,6 +138,16 @@ func TestCommits(t *testing.T) {
 			c.want.head = head
 			w.wants(w.judged(w.pushed(c.event, c.ref, head)), c.want)
 		})
+	}
+}
+
+// TestUnknownEvent is an event that names no change: it is refused, and nothing stands at a commit.
+func TestUnknownEvent(t *testing.T) {
+	w := newWorld(t, options{})
+	r := w.judged(w.pushed("issue_comment", "refs/heads/main", w.base))
+	w.wants(r, want{exit: 2, says: []string{"action.event_unsupported", "issue"}})
+	if r.Outputs["outcome"] != "refused" || !strings.Contains(r.Stdout, "action.event_unsupported") || !strings.Contains(r.Outputs["json"], "action.event_unsupported") {
+		t.Errorf("outputs: %v", r.Outputs)
 	}
 }
 

@@ -160,6 +160,18 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
+// in is the same world in a part of its test, which runs steps of its own.
+func (w *world) in(t *testing.T) *world {
+	t.Helper()
+	of := *w
+	of.t, of.dir, of.shown = t, t.TempDir(), nil
+	if err := os.Chmod(filepath.Dir(of.dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(of.wellBehaved)
+	return &of
+}
+
 // wellBehaved is what holds for every scenario.
 func (w *world) wellBehaved() {
 	for _, v := range slices.Concat(w.hub.Violations(), w.store.Violations()) {
@@ -308,6 +320,14 @@ func (w *world) pushed(event, ref, sha string) runner.Job {
 	switch {
 	case event == "workflow_dispatch":
 		j.Payload = w.payload("workflow_dispatch", map[string]any{"ref": ref})
+	case event == "schedule": // no webhook's
+		j.Payload = map[string]any{"schedule": "30 5 * * 1", "workflow": ".github/workflows/gate.yml", "repository": w.payload("workflow_dispatch", nil)["repository"]}
+	case event == "release":
+		j.Payload = w.payload("release.published", map[string]any{"release.tag_name": strings.TrimPrefix(ref, "refs/tags/")})
+	case event == "repository_dispatch":
+		j.Payload = w.payload("repository_dispatch", map[string]any{"branch": strings.TrimPrefix(ref, "refs/heads/")})
+	case event == "issue_comment":
+		j.Payload = w.payload("issue_comment.created", nil)
 	case strings.HasPrefix(ref, "refs/tags/"):
 		j.Payload = w.payload("push.tag", map[string]any{"ref": ref, "after": sha})
 	default:

@@ -41,7 +41,7 @@ func (s *Step) require(ctx context.Context) int {
 
 // refuse tells of a release that is refused: nothing is said of its verdict then.
 func (s *Step) refuse(f *fault.Error) int {
-	j := &judging{Step: s}
+	j := &judging{Step: s, in: judgeInputs{checkName: "gate require"}}
 	r := &run{refusal: secret.Fault(f)}
 	check := j.tell(context.Background(), r)
 	statuses := j.statuses([]*run{r})
