@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -14,6 +15,11 @@ type Action struct {
 	Inputs  map[string]string // name and default, with its expressions
 	Outputs []string
 	Args    []string // of a Docker action
+
+	// Of a composite one: its steps, where each output is from, and the folder that it came in.
+	Steps  []CompositeStep
+	Values map[string]string
+	Folder string
 }
 
 // ReadAction reads an action.yml.
@@ -26,27 +32,30 @@ func ReadAction(file string) (Action, error) {
 		Inputs map[string]struct {
 			Default string `yaml:"default"`
 		} `yaml:"inputs"`
-		Outputs map[string]any `yaml:"outputs"`
-		Runs    struct {
-			Args []string `yaml:"args"`
+		Outputs map[string]struct {
+			Value string `yaml:"value"`
+		} `yaml:"outputs"`
+		Runs struct {
+			Args  []string        `yaml:"args"`
+			Steps []CompositeStep `yaml:"steps"`
 		} `yaml:"runs"`
 	}
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return Action{}, fmt.Errorf("%s: %w", file, err)
 	}
-	a := Action{Inputs: map[string]string{}, Args: doc.Runs.Args}
+	a := Action{Inputs: map[string]string{}, Args: doc.Runs.Args, Steps: doc.Runs.Steps, Values: map[string]string{}, Folder: filepath.Dir(file)}
 	for name, in := range doc.Inputs {
 		a.Inputs[name] = in.Default
 	}
-	for name := range doc.Outputs {
-		a.Outputs = append(a.Outputs, name)
+	for name, out := range doc.Outputs {
+		a.Outputs, a.Values[name] = append(a.Outputs, name), out.Value
 	}
 	return a, nil
 }
 
-// inputs are the variables of the inputs: all of the action's, whether they have a
+// given are the values of the inputs: all of the action's, whether they have a
 // value or not, and those that the step gives.
-func (s *Step) inputs() (map[string]string, error) {
+func (s *Step) given() (map[string]string, error) {
 	values := map[string]string{}
 	for name, text := range s.Action.Inputs {
 		v, err := s.evaluate(text)
@@ -60,6 +69,15 @@ func (s *Step) inputs() (map[string]string, error) {
 			return nil, fmt.Errorf("the action has no input %q", name)
 		}
 		values[name] = v
+	}
+	return values, nil
+}
+
+// inputs are the variables that a Docker action gets them as.
+func (s *Step) inputs() (map[string]string, error) {
+	values, err := s.given()
+	if err != nil {
+		return nil, err
 	}
 	env := map[string]string{}
 	for name, v := range values {

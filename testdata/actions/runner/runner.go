@@ -56,7 +56,7 @@ type Step struct {
 	Env  map[string]string
 	Path []string
 
-	Program string // on the host
+	Program string // on the host; a composite action has its own
 	Image   string // in a container instead
 	Args    []string
 }
@@ -125,6 +125,12 @@ func (s *Step) Run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	command := append([]string{s.Program}, s.Args...)
+	if len(s.Action.Steps) > 0 {
+		if command, err = s.composite(env); err != nil {
+			return Result{}, err
+		}
+	}
 	// The runner is a user of its own, and a container's program is root.
 	if os.Geteuid() == 0 {
 		err := filepath.WalkDir(s.Job.Dir, func(path string, _ fs.DirEntry, err error) error {
@@ -137,7 +143,7 @@ func (s *Step) Run(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 	}
-	cmd := exec.CommandContext(ctx, s.Program, s.Args...)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = s.Job.Workspace
 	if s.Image != "" {
 		cmd = s.docker(ctx, env)
@@ -155,7 +161,11 @@ func (s *Step) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Exit: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: said.String(), Temp: s.in("_temp")}
-	return r, s.read(&r)
+	if err := s.read(&r); err != nil || len(s.Action.Steps) == 0 {
+		return r, err
+	}
+	r.Outputs, err = s.Action.outputs(r.Outputs)
+	return r, err
 }
 
 // userID is the runner's, and its group's.
