@@ -1,8 +1,10 @@
 package actions_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +88,32 @@ func TestHost(t *testing.T) {
 				t.Errorf("outputs: %v", r.Outputs)
 			}
 		})
+	}
+}
+
+// TestHostIsTheSame: it takes what action.yml takes, passes all of it on, and gives what that gives.
+func TestHostIsTheSame(t *testing.T) {
+	read := func(name string) runner.Action {
+		a, err := runner.ReadAction(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(a.Outputs)
+		return a
+	}
+	host, image := read("host/action.yml"), read("action.yml")
+	if !maps.Equal(host.Inputs, image.Inputs) || !slices.Equal(host.Outputs, image.Outputs) {
+		t.Errorf("inputs %v, not %v; outputs %v, not %v", host.Inputs, image.Inputs, host.Outputs, image.Outputs)
+	}
+	env := host.Steps[len(host.Steps)-1].Env
+	for name := range host.Inputs {
+		if got, want := env["INPUT_"+strings.ToUpper(name)], "${{ inputs."+name+" }}"; got != want {
+			t.Errorf("the input %s is passed on as %q, not %q", name, got, want)
+		}
+	}
+	for name, value := range host.Values {
+		if want := "${{ steps.judge.outputs." + name + " }}"; value != want {
+			t.Errorf("the output %s is %q, not %q", name, value, want)
+		}
 	}
 }
