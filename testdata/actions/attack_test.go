@@ -433,3 +433,21 @@ func TestNoLitter(t *testing.T) {
 		}
 	}
 }
+
+// TestCredentialInInput is a token in the place of another input: what is refused is quoted, without it.
+func TestCredentialInInput(t *testing.T) {
+	// Made up, and put together here so that no scanner of source code takes this file for a leak.
+	token := "gh" + "p_" + "aZ3bY7cX1dW9eV5fU2gT8hS4iR6jQ0kPlOmN"
+	main := judgeMain(t, file("README", "x\n"), true)
+	release := main.release(t)
+	release.step.Inputs["assurance"] = token
+	w := newWorld(t, options{})
+	judging := w.step(w.pulled(w.open(file("README", "x\n"))))
+	judging.Inputs["sign"] = token
+	for name, r := range map[string]runner.Result{"require": release.run(release.step), "judge": w.run(judging)} {
+		told := r.Stdout + r.Stderr + r.Summary + fmt.Sprint(r.Outputs)
+		if r.Exit != 2 || r.Outputs["outcome"] != "refused" || strings.Contains(told, token) || !strings.Contains(told, "redacted:github-token") {
+			t.Errorf("%s: exit %d\n%s", name, r.Exit, told)
+		}
+	}
+}

@@ -218,9 +218,6 @@ func TestSecondStage(t *testing.T) {
 
 // TestSecondStageWithoutContract has nothing at the base to hold evidence against.
 func TestSecondStageWithoutContract(t *testing.T) {
-	if !onLoopback(t) {
-		return // see onLoopback
-	}
 	w := newWorld(t, options{base: []github.File{file("app.txt", "x\n")}})
 	p := w.open(file(contractPath, w.freeze(weakDraft)))
 	r := w.run(w.second(p))
