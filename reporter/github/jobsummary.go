@@ -29,7 +29,7 @@ func JobSummary(runs []forge.CheckRun, posted bool) string {
 		}
 	}
 	for i := range runs {
-		fit(i, 0, fmt.Sprintf("## %s\n\n**%s**\n\n", sentence(runs[i].Name, maxName), sentence(runs[i].Title, maxCell)))
+		fit(i, 0, fmt.Sprintf("## %s\n\n", sentence(runs[i].Name, maxName)))
 	}
 	for i := range runs {
 		fit(i, 1, runs[i].Summary+"\n")
