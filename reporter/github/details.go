@@ -89,7 +89,7 @@ func describe(b *strings.Builder, r *record.Result) {
 // exists is said in a word.
 func restated(r *record.Result) bool {
 	m := r.Expected.Members
-	return r.Expected.Kind == strictjson.Object && len(m) == 1 && m[0].Name == "exists"
+	return r.Expected.Kind == strictjson.Object && len(m) == 1 && m[0].Name == "exists" && m[0].Value.Kind == strictjson.Bool
 }
 
 // without leaves out members; an object of a result is small by then.
@@ -103,7 +103,7 @@ func without(v *strictjson.Value, names ...string) strictjson.Value {
 // when it is large.
 func shownValue(name string, v *strictjson.Value) string {
 	text, cut := strictjson.Excerpt(v, maxValueShown)
-	if line := visible(text); !cut && len(line) <= maxInline {
+	if line := visible(text); !cut && len(line) <= maxInline && !strings.Contains(line, "|") { // which code in a line cannot show outside of a table
 		return fmt.Sprintf("- %s: %s\n", name, codeSpan(line))
 	}
 	if !cut {

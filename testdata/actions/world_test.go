@@ -473,6 +473,8 @@ var accidents = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`vr_[0-9A-Za-z_]+`), "RUN"},
+	{regexp.MustCompile(`/blob/(main|[0-9a-f]{40})/docs/`), "/blob/BUILD/docs/"},
+	{regexp.MustCompile("`[0-9a-f]{12}`"), "`SHORT`"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:DIGEST"},
 	{regexp.MustCompile(`vg1:(\d+):(\d+):[0-9a-f]{16}:[0-9a-f]{16}:`), "vg1:$1:$2:JOB:CONTRACT:"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
