@@ -261,7 +261,14 @@ func (p *page) tail(s *reporter.Summary, signer string) string {
 	case s.Bundle == "":
 		evidence = "no evidence could be written"
 	}
-	t.footer(codeOf(string(s.Assurance)), signature(s.SignatureStatus, signer), evidence)
+	signed := "signature not verified here"
+	switch {
+	case signer != "":
+		signed = "signed and verified"
+	case s.SignatureStatus == "" || s.SignatureStatus == bundle.Unsigned:
+		signed = "unsigned"
+	}
+	t.footer(codeOf(string(s.Assurance)), signed, evidence)
 	t.fold("What this does not prove")
 	t.line("- That the contract asks the right questions: nothing is said about what no required check looks at.")
 	if signer == "" {
@@ -271,7 +278,7 @@ func (p *page) tail(s *reporter.Summary, signer string) string {
 	t.line("- That the machine and the steps of the job before this one were honest.")
 	t.line("\n%s\n\n</details>", link("Who can forge what, and what stops it", p.facts.page(trustPage)))
 	t.fold("Evidence")
-	t.line("| | |\n|---|---|")
+	t.line("| what | value |\n|---|---|")
 	row := func(name, value string) {
 		if value != "" {
 			t.line("| %s | %s |", name, value)
@@ -306,8 +313,11 @@ func (p *page) footer(more ...string) {
 	if f.ContractCommit != "" {
 		by += " at " + codeSpan(brief(f.ContractCommit))
 	}
-	if by != "" {
-		parts = append(parts, "contract "+strings.TrimSpace(by))
+	switch {
+	case f.ContractPath != "":
+		parts = append(parts, "contract "+by)
+	case by != "":
+		parts = append(parts, "contracts"+by)
 	}
 	parts = append(parts, more...)
 	if f.RunURL != "" {
@@ -351,7 +361,7 @@ func (p *page) contracts(all []Result) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Result) int { return weight(&a) - weight(&b) })
 	p.line("\n### Contracts\n")
-	p.line("| result | contract | read from | digest | its check-run |\n|---|---|---|---|---|")
+	p.line("| result | contract | read from | digest | details |\n|---|---|---|---|---|")
 	n := p.items(len(all), maxRows, p.left()-maxSummary/16, func(i int) string {
 		r := &all[i]
 		word, more := string(r.Verdict), ""

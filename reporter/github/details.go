@@ -71,7 +71,7 @@ func describe(b *strings.Builder, r *record.Result) {
 	for _, role := range []string{"stdout", "stderr"} {
 		if v := observed.Get(role); v != nil && v.Kind == strictjson.String && len(v.Text) > 0 {
 			text, cut := tailOf(visibleLines(v.Text), maxValueShown)
-			streams += "\n" + role
+			streams += "\n**" + role + "**"
 			if cut > 0 {
 				streams += fmt.Sprintf(" (the end; %d bytes before it were cut)", cut)
 			}
