@@ -196,6 +196,9 @@ func (w *world) wellBehaved() {
 		if r.Exit == 0 && !passed && r.Outputs["verdict"] != "" {
 			w.t.Errorf("it exits with 0, and the verdict is %q", r.Outputs["verdict"])
 		}
+		if r.Exit != 0 && (passed || r.Outputs["outcome"] == "pass") {
+			w.t.Errorf("it exits with %d, and the outputs tell of a pass: %v", r.Exit, r.Outputs)
+		}
 	}
 	for _, c := range w.hub.CheckRuns() {
 		if c.Status != "completed" || !slices.Contains([]string{"success", "failure", "action_required"}, c.Conclusion) {
