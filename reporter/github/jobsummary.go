@@ -58,7 +58,7 @@ func annotationTable(all []forge.Annotation) string {
 		return ""
 	}
 	d := document{most: maxSummary}
-	d.line("### Places\n\n| | where | what |\n|---|---|---|")
+	d.line("### Places\n\n| level | where | what |\n|---|---|---|")
 	n := d.items(len(all), len(all), maxSummary, func(i int) string {
 		a := &all[i]
 		first, _, _ := strings.Cut(a.Message, "\n")
