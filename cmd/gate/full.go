@@ -19,7 +19,7 @@ func backend() seal.Backend { return sigstore.New() }
 
 // act carries out a step of a workflow.
 func (c *cli) act(ctx context.Context, way, path string) (int, error) {
-	step := action.Step{Gate: c.gate, Env: c.env, Path: path, Log: c.out, StatusOf: statusOf, StatusOfFault: statusOfFault,
+	step := action.Step{Gate: c.gate, Env: c.env, Path: path, Log: c.out, Commit: identify().Commit, StatusOf: statusOf, StatusOfFault: statusOfFault,
 		Release: func(d policy.Decision, trust seal.Trust) (int, string) {
 			return statusOfRelease(d.Verdict, d.Outcome), decision(c.style(c.out), d, trust)
 		}}

@@ -119,6 +119,14 @@ func Upload(ctx context.Context, c Config, name, dir string) (Uploaded, error) {
 	}
 	s := &service{origin: origin, token: c.Token, secrets: retry.Secrets{c.Token}, client: c.client(answerTime, maxAnswer, nil)}
 	address, err := s.create(ctx, ids, name, expires)
+	if err != nil && s.taken && s.lost {
+		// Most likely by this upload itself: a try to which no answer came.
+		other := second(name)
+		if address, err = s.create(ctx, ids, other, expires); err == nil {
+			note = strings.TrimSpace(note + fmt.Sprintf(" The artifact is called %s: the name %s was taken, most likely by an earlier try of this upload, to which no answer came.", other, name))
+			name = other
+		}
+	}
 	if err != nil {
 		return none, err
 	}
@@ -142,6 +150,16 @@ func Upload(ctx context.Context, c Config, name, dir string) (Uploaded, error) {
 	}
 	page := fmt.Sprintf("%s/%s/actions/runs/%s/artifacts/%d", strings.TrimSuffix(c.server(), "/"), c.Repository, c.RunID, id)
 	return Uploaded{ID: id, Name: name, URL: page, Digest: a.digest, Bytes: a.size, Note: note}, nil
+}
+
+// second is the name to take when the first one is taken.
+func second(name string) string {
+	const end = "-2"
+	at := min(len(name), maxName-len(end))
+	for at > 0 && at < len(name) && !utf8.RuneStart(name[at]) {
+		at--
+	}
+	return name[:at] + end
 }
 
 // write makes the archive, and sees that it can be read back.

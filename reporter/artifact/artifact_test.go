@@ -214,18 +214,32 @@ func TestNameTaken(t *testing.T) {
 		t.Errorf("%v: %s %v", f, f.Fix, f.Details)
 	}
 
-	// The name may have been taken by the very try that got no answer.
+	// The name may have been taken by the very try that got no answer: another is taken
+	// then, once, and told.
 	d.plan = func(step string, n int) int {
-		if step == creates && n == 3 {
+		if step == creates && (n == 3 || n == 6) {
 			return forget
 		}
 		return serve
 	}
-	c, got = d.config(t)
-	if _, err = Upload(t.Context(), c, "m", dir); !strings.Contains(fmt.Sprint(err), "earlier try") {
+	c, _ = d.config(t)
+	switch up, err := Upload(t.Context(), c, "m", dir); {
+	case err != nil:
 		t.Error(err)
+	case up.Name != "m-2" || !d.names["m-2"] || !strings.Contains(up.Note, "is called m-2: the name m was taken") || d.asked[finalizes]["name"] != "m-2":
+		t.Errorf("%+v", up)
+	}
+	d.names["o-2"] = true
+	c, got = d.config(t)
+	if _, err = Upload(t.Context(), c, "o", dir); fault.As(err).Code != fault.ActionUploadFailed || fault.As(err).Details["artifact"] != "o-2" || d.count(creates) != 8 {
+		t.Errorf("%v after %d tries", err, d.count(creates))
 	}
 	wantHidden(t, c, got, err)
+	for in, want := range map[string]string{"n": "n-2", strings.Repeat("x", maxName): strings.Repeat("x", maxName-2) + "-2", strings.Repeat("x", maxName-3) + "äy": strings.Repeat("x", maxName-3) + "-2"} {
+		if got := second(in); got != want || CheckName(got) != nil {
+			t.Errorf("beside %q, %q", in, got)
+		}
+	}
 }
 
 func TestRetention(t *testing.T) {

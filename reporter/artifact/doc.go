@@ -18,7 +18,9 @@
 // GitHub's fourth artifact protocol has three steps, and is spoken as npm's
 // @actions/artifact speaks it: CreateArtifact gives a signed URL, the archive goes
 // there in blocks of a blob, and FinalizeArtifact tells its size and SHA-256, which
-// the service compares. Only then the artifact can be seen. The archive lies in a temporary file
+// the service compares. Only then the artifact can be seen. A name that an earlier try
+// of the upload took, to which no answer came, is left alone: the archive goes under NAME-2,
+// and the note says so. The archive lies in a temporary file
 // meanwhile: its digest must be known, and a block may have to be sent again. A
 // few blocks are in memory at a time, however large it is.
 //

@@ -65,6 +65,8 @@ type service struct {
 	client  retry.Client
 	// lost is set when an attempt failed: what it asked for may have been done.
 	lost bool
+	// taken is set when the name was: there is an artifact of it.
+	taken bool
 }
 
 // call asks for a method and decodes its answer.
@@ -81,7 +83,7 @@ func (s *service) call(ctx context.Context, method string, question, answer any)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	client, warn := s.client, s.client.Warn
-	s.lost = false
+	s.lost, s.taken = false, false
 	client.Warn = func(text string) {
 		s.lost = true
 		warn(text)
@@ -109,6 +111,7 @@ func (s *service) refused(method string, resp *http.Response, data []byte) error
 	if resp.StatusCode != http.StatusConflict || method != "CreateArtifact" {
 		return failed("", "the results service answered %s with %s: %s", method, resp.Status, unsigned(s.secrets.Quote(data)))
 	}
+	s.taken = true
 	f := failed("Give each upload of a workflow run a name of its own, with the job, the matrix and the attempt in it: `artifact-name`.",
 		"the name is taken: this workflow run has an artifact of it already")
 	if s.lost {

@@ -174,7 +174,7 @@ func lead(r *record.Result, finding string) string {
 
 // sides shows what a false check expected and what was there.
 func sides(r *record.Result) string {
-	if r.Status != record.Fail {
+	if r.Status != record.Fail || restated(r) {
 		return ""
 	}
 	out := ""

@@ -25,6 +25,8 @@ type Log struct {
 	memory bytes.Buffer
 	action *githubactions.Action
 	used   map[forge.Level]int // annotations of the step, by kind
+
+	reasons int
 }
 
 // NewLog makes the log of a step that writes to its standard output.
@@ -96,6 +98,19 @@ func (l *Log) Warning(message string) error { return l.say(forge.Warning, messag
 
 // Error is the gravest.
 func (l *Log) Error(message string) error { return l.say(forge.Grave, message) }
+
+// Reason says why the step is red, outside of every group: a title, such as a code or
+// a verdict, and a sentence. The runner shows few annotations of a step, and those at
+// files are worth more, so after the first reasons it only gives false.
+func (l *Log) Reason(title, message string) (shown bool, err error) {
+	if l.reasons >= maxReasons {
+		return false, nil
+	}
+	l.reasons++
+	l.used[forge.Grave]++
+	l.action.IssueCommand(&githubactions.Command{Name: commandOf(forge.Grave), Message: commandMessage(message), Properties: githubactions.CommandProperties{"title": titled(title)}})
+	return true, l.flush()
+}
 
 func (l *Log) say(level forge.Level, message string) error {
 	l.used[level]++

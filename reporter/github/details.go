@@ -31,30 +31,37 @@ func details(f *Facts, results []record.Result) string {
 
 func detail(r *record.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s %s\n\n%s, %s. %s\n", status(r), codeSpan(r.CheckID), codeSpan(r.Type), standing(r), escapeProse(r.Summary))
+	describe(&b, r)
+	return strings.TrimRight(b.String(), "\n") + "\n\n"
+}
+
+func describe(b *strings.Builder, r *record.Result) {
+	fmt.Fprintf(b, "### %s %s\n\n%s, %s. %s\n", status(r), codeSpan(r.CheckID), codeSpan(r.Type), standing(r), escapeProse(r.Summary))
 	if r.Error != nil {
-		fmt.Fprintf(&b, "\n%s %s\n", codeSpan(r.Error.Code), escapeProse(r.Error.Message))
+		fmt.Fprintf(b, "\n%s %s\n", codeSpan(r.Error.Code), escapeProse(r.Error.Message))
 		if r.Error.Fix != "" {
-			fmt.Fprintf(&b, "\nHow to mend it: %s\n", escapeProse(r.Error.Fix))
+			fmt.Fprintf(b, "\nHow to mend it: %s\n", escapeProse(r.Error.Fix))
 		}
 	}
+	b.WriteByte('\n')
 	for i := range r.Findings {
-		if i == 0 {
-			b.WriteByte('\n')
-		}
 		if i == maxPlaces {
-			fmt.Fprintf(&b, "- … %s cut\n", counted(len(r.Findings)-i, "place"))
+			fmt.Fprintf(b, "- … %s cut\n", counted(len(r.Findings)-i, "place"))
 			break
 		}
 		finding := &r.Findings[i]
 		at := strings.TrimSuffix(place(finding), ": ")
-		if at != "" {
+		switch {
+		case at != "" && len(r.Findings) == 1 && strings.Contains(r.Summary, finding.Message):
+			fmt.Fprintf(b, "- at %s\n", codeSpan(at)) // the rest was said above
+			continue
+		case at != "":
 			at = codeSpan(at) + ": "
 		}
-		fmt.Fprintf(&b, "- %s%s\n", at, escapeProse(finding.Message))
+		fmt.Fprintf(b, "- %s%s\n", at, escapeProse(finding.Message))
 	}
-	if r.Status != record.Fail {
-		return b.String() + "\n"
+	if r.Status != record.Fail || restated(r) {
+		return
 	}
 	observed := r.Observed
 	if r.Expected.Kind != strictjson.Null {
@@ -64,7 +71,7 @@ func detail(r *record.Result) string {
 	for _, role := range []string{"stdout", "stderr"} {
 		if v := observed.Get(role); v != nil && v.Kind == strictjson.String && len(v.Text) > 0 {
 			text, cut := tailOf(visibleLines(v.Text), maxValueShown)
-			streams += "\n" + role
+			streams += "\n**" + role + "**"
 			if cut > 0 {
 				streams += fmt.Sprintf(" (the end; %d bytes before it were cut)", cut)
 			}
@@ -75,7 +82,14 @@ func detail(r *record.Result) string {
 		observed = without(&observed, "stdout", "stderr")
 	}
 	b.WriteString(shownValue("observed", &observed))
-	return b.String() + streams + "\n"
+	b.WriteString(streams)
+}
+
+// restated says whether the summary says all that the values would: whether something
+// exists is said in a word.
+func restated(r *record.Result) bool {
+	m := r.Expected.Members
+	return r.Expected.Kind == strictjson.Object && len(m) == 1 && m[0].Name == "exists" && m[0].Value.Kind == strictjson.Bool
 }
 
 // without leaves out members; an object of a result is small by then.
@@ -85,9 +99,13 @@ func without(v *strictjson.Value, names ...string) strictjson.Value {
 	return out
 }
 
-// shownValue writes a value in a fence, its beginning when it is large.
+// shownValue writes a value: in a line when it is short, else in a fence, its beginning
+// when it is large.
 func shownValue(name string, v *strictjson.Value) string {
 	text, cut := strictjson.Excerpt(v, maxValueShown)
+	if line := visible(text); !cut && len(line) <= maxInline && !strings.Contains(line, "|") { // which code in a line cannot show outside of a table
+		return fmt.Sprintf("- %s: %s\n", name, codeSpan(line))
+	}
 	if !cut {
 		text = string(strictjson.Indent(v))
 	}

@@ -2,6 +2,7 @@ package github
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/verdictgate/verdictgate/gate/contract"
@@ -28,6 +29,12 @@ type Facts struct {
 	BundleDigest   string
 	RunURL         string // the log of the job
 
+	// Docs is the tag or commit of this program's sources, whose documentation is
+	// linked; "" is the newest one.
+	Docs string
+	// Overall makes the check-run the overall one: what it tells is all that there is.
+	Overall bool
+
 	Notes []string // what the reader must know beside the limitations: a missing permission, why nothing was signed
 	Edits []Edit   // what the change does to contracts, exceptions and approvals
 	// Undelivered is why the evidence or a report could not be delivered: such a
@@ -36,6 +43,18 @@ type Facts struct {
 
 	Workspace Workspace
 }
+
+// page is the address of a page of the documentation.
+func (f *Facts) page(name string) string {
+	at := f.Docs
+	if !release.MatchString(at) {
+		at = "main"
+	}
+	return "https://github.com/verdictgate/verdictgate/blob/" + at + "/docs/" + name
+}
+
+// release is a tag or a commit of the sources.
+var release = regexp.MustCompile(`^(?:v[0-9]+\.[0-9]+\.[0-9]+(?:-rc\.[0-9]+)?|[0-9a-f]{40})$`)
 
 // Edit is a change to a file by which verdicts are made. It was not used.
 type Edit struct {
@@ -116,4 +135,8 @@ type Result struct {
 	BundlePath      string             `json:"bundle_path"`
 	SignatureStatus string             `json:"signature_status"`
 	Error           *record.Problem    `json:"error"` // why it was refused, or could not be delivered
+
+	// Title is its check-run's, and Name what that is called.
+	Title string `json:"-"`
+	Name  string `json:"-"`
 }

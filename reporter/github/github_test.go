@@ -263,28 +263,35 @@ func TestARealBundle(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	one := Result{ContractID: "a", ContractPath: "a.json", ContractDigest: "sha256:1", Verdict: verdict.Verified, Outcome: verdict.Pass, Assurance: "isolated_local", RunID: "vr", BundleDigest: "sha256:2",
 		ArtifactID: "7", ArtifactURL: "u", CheckRunURL: "c", BundlePath: "p", SignatureStatus: "unsigned_hash_bound"}
-	all, err := Outputs([]Result{one}, "")
+	all, err := Outputs([]Result{one}, Delivery{})
 	const want = `[{verdict VERIFIED} {outcome pass} {assurance isolated_local} {run-id vr} {bundle-digest sha256:2} {contract-digest sha256:1} {artifact-id 7} {artifact-url u} {check-run-url c} {bundle-path p} ` +
-		`{json {"verdict":"VERIFIED","outcome":"pass","contracts":[{"contract_id":"a","contract_path":"a.json","contract_digest":"sha256:1","verdict":"VERIFIED","outcome":"pass","assurance":"isolated_local",` +
+		`{json {"verdict":"VERIFIED","outcome":"pass","error":null,"contracts":[{"contract_id":"a","contract_path":"a.json","contract_digest":"sha256:1","verdict":"VERIFIED","outcome":"pass","assurance":"isolated_local",` +
 		`"run_id":"vr","bundle_digest":"sha256:2","artifact_id":"7","artifact_url":"u","check_run_url":"c","bundle_path":"p","signature_status":"unsigned_hash_bound","error":null}]}}]`
 	if got := fmt.Sprint(all); got != want || err != nil {
 		t.Errorf("%v\n%s", err, got)
 	}
 	refused := Result{ContractID: "b", Outcome: Refused, Error: &record.Problem{Code: "x", Message: "\xff"}}
-	all, err = Outputs([]Result{one, refused}, "overall")
+	all, err = Outputs([]Result{one, refused}, Delivery{CheckRunURL: "overall"})
 	if got := fmt.Sprint(all[:10]); err != nil || got != `[{verdict } {outcome refused} {assurance } {run-id } {bundle-digest } {contract-digest } {artifact-id } {artifact-url } {check-run-url overall} {bundle-path }]` || !json.Valid([]byte(all[10].Value)) {
 		t.Errorf("%v %s", err, got)
 	}
-	all, err = Outputs(nil, "")
+	all, err = Outputs(nil, Delivery{})
 	if err != nil || all[0].Value != "INCONCLUSIVE" || all[1].Value != "error" || !strings.HasSuffix(all[10].Value, `"contracts":[]}`) {
 		t.Errorf("nothing judged gives %v", all)
+	}
+	// What could not be reported whole is no pass; a contract's own check-run is the one
+	// to look at.
+	lost := Delivery{CheckRunURL: "overall", Error: &record.Problem{Code: "action.report_failed", Message: "gone"}}
+	all, err = Outputs([]Result{one}, lost)
+	if err != nil || all[0].Value != "INCONCLUSIVE" || all[1].Value != "error" || all[8].Value != "c" || !strings.HasPrefix(all[10].Value, `{"verdict":"INCONCLUSIVE","outcome":"error","error":{"code":"action.report_failed","message":"gone","fix":""},"contracts":[{`) {
+		t.Errorf("not reported: %v, %v", err, all)
 	}
 	many := make([]Result, 3000)
 	for i := range many {
 		many[i] = refused
 		many[i].ContractPath = strings.Repeat("x", 300)
 	}
-	if all, err = Outputs(many, ""); err == nil || all[1].Value != "refused" || all[10].Value != "" {
+	if all, err = Outputs(many, Delivery{}); err == nil || all[1].Value != "refused" || all[10].Value != "" {
 		t.Errorf("a JSON that is too large: %v", err)
 	}
 }

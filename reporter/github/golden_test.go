@@ -202,6 +202,10 @@ func TestCheckRuns(t *testing.T) {
 	refused.ContractID = "checkout-v1"
 	goldenRun(t, "refused", RenderRefusal(fault.New(fault.ActionBaseUntrusted, "", "the base is %q, and only main is trusted", "evil"), refused))
 
+	goldenRun(t, "undecided", RenderUndecided(fault.New(fault.ActionBaseUntrusted, "", "the base is %q, and only main is trusted", "evil"), refused))
+
+	failed := Render(trouble(), f)
+	goldenRun(t, "single", RenderOverall([]Result{{ContractID: "a", Verdict: verdict.Failed, Outcome: verdict.Fail, CheckRunURL: "https://github.com/acme/shop/runs/1", Name: failed.Name, Title: failed.Title}}, facts(shop())))
 	goldenRun(t, "overall", RenderOverall([]Result{
 		{ContractID: "a", ContractPath: ".gate/contracts/a.json", Verdict: verdict.Verified, Outcome: verdict.Pass, CheckRunURL: "https://github.com/acme/shop/runs/1"},
 		{ContractID: "b", Outcome: Refused, Error: &record.Problem{Code: "action.contract_unpinned", Message: "its digest is none of the pinned"}},

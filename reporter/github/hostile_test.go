@@ -121,7 +121,7 @@ func hostileRun(a string) forge.CheckRun {
 // TestEveryTextOfAStrangerIsEscaped puts each attack everywhere at once and reads the
 // Markdown as its readers do, line by line.
 func TestEveryTextOfAStrangerIsEscaped(t *testing.T) {
-	ours := regexp.MustCompile(`\[[a-zA-Z ,]*\]\(https://github\.com/verdictgate/verdictgate/blob/main/docs/[a-z]+\.md\)|</?details>|</?summary>|\*\*`)
+	ours := regexp.MustCompile(`\[[a-zA-Z ,]*\]\(https://github\.com/verdictgate/verdictgate/blob/main/docs/[a-z]+\.md#[a-z-]+\)|</?details>|</?summary>|\*\*`)
 	for _, a := range attacks {
 		run := hostileRun(a)
 		within(t, run)
@@ -236,7 +236,7 @@ func TestNothingIsTooLarge(t *testing.T) {
 	if len(run.Annotations) != maxAnnotations || run.Annotations[maxAnnotations-1].Level != forge.Grave || !strings.Contains(run.Summary, "1000 annotations are shown, 4000 more were cut") {
 		t.Errorf("%d annotations, the last %v", len(run.Annotations), run.Annotations[len(run.Annotations)-1].Level)
 	}
-	if !strings.Contains(run.Summary, "### What this does not prove") || !strings.Contains(run.Summary, "sha256:") {
+	if !strings.Contains(run.Summary, "<summary>What this does not prove</summary>") || !strings.Contains(run.Summary, "sha256:") {
 		t.Error("the fixed parts gave way")
 	}
 	var runs []forge.CheckRun
@@ -272,7 +272,7 @@ func TestAtSignsAlone(t *testing.T) {
 	}
 	run := RenderRefusal(fault.New(fault.ActionBaseUntrusted, long, "%s", long), f)
 	within(t, run)
-	if !strings.Contains(run.Summary, "### Where this comes from") || !regexp.MustCompile(`… \d+ notes cut`).MatchString(run.Summary) || !regexp.MustCompile(`… \d+ edits cut`).MatchString(run.Summary) {
+	if !strings.Contains(run.Summary, "[log of the job](") || !regexp.MustCompile(`… \d+ notes cut`).MatchString(run.Summary) || !regexp.MustCompile(`… \d+ edits cut`).MatchString(run.Summary) {
 		t.Errorf("something gave way:\n%.3000s", run.Summary)
 	}
 	if len(run.Annotations) != maxEdits || !strings.Contains(run.Summary, "100 annotations are shown, 100 more were cut") {
@@ -287,7 +287,7 @@ func TestAtSignsAlone(t *testing.T) {
 	}
 	run = RenderOverall(all, f)
 	within(t, run)
-	if !regexp.MustCompile(`\*\*\d+ contracts cut\*\*`).MatchString(run.Summary) || !strings.Contains(run.Summary, "### Where this comes from") {
+	if !regexp.MustCompile(`\*\*\d+ contracts cut\*\*`).MatchString(run.Summary) || !strings.Contains(run.Summary, "[log of the job](") {
 		t.Error("contracts are cut and nobody says so")
 	}
 }
@@ -381,7 +381,7 @@ func TestOutputsCannotBeInjected(t *testing.T) {
 	library := "x\n_GitHubActionsFileCommandDelimeter_\nverdict<<_GitHubActionsFileCommandDelimeter_\nVERIFIED\n_GitHubActionsFileCommandDelimeter_\n"
 	for _, a := range append(attacks, library) {
 		file := filepath.Join(t.TempDir(), "out")
-		all, err := Outputs([]Result{{ContractPath: a, Verdict: verdict.Failed, Outcome: verdict.Fail, BundlePath: a, ArtifactURL: a}}, "")
+		all, err := Outputs([]Result{{ContractPath: a, Verdict: verdict.Failed, Outcome: verdict.Fail, BundlePath: a, ArtifactURL: a}}, Delivery{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func JobSummary(runs []forge.CheckRun, posted bool) string {
 		}
 	}
 	for i := range runs {
-		fit(i, 0, fmt.Sprintf("## %s\n\n**%s**\n\n", sentence(runs[i].Name, maxName), sentence(runs[i].Title, maxCell)))
+		fit(i, 0, fmt.Sprintf("## %s\n\n", sentence(runs[i].Name, maxName)))
 	}
 	for i := range runs {
 		fit(i, 1, runs[i].Summary+"\n")
@@ -58,7 +58,7 @@ func annotationTable(all []forge.Annotation) string {
 		return ""
 	}
 	d := document{most: maxSummary}
-	d.line("### Places\n\n| | where | what |\n|---|---|---|")
+	d.line("### Places\n\n| level | where | what |\n|---|---|---|")
 	n := d.items(len(all), len(all), maxSummary, func(i int) string {
 		a := &all[i]
 		first, _, _ := strings.Cut(a.Message, "\n")

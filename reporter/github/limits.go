@@ -5,6 +5,9 @@ const (
 	// maxTitle is in characters, of a check-run's title and of an annotation's.
 	// Source: https://docs.github.com/en/rest/checks/runs#create-a-check-run
 	maxTitle = 255
+	// maxTitlePart keeps one part of a title from pushing out the others. GitHub shows
+	// the beginning beside the name.
+	maxTitlePart = 120
 	// maxName is ours: no length is documented, and a column of that name in GitHub's
 	// rules takes 255.
 	maxName = 255
@@ -32,6 +35,7 @@ const (
 	// Source: https://github.com/actions/runner/blob/main/src/Runner.Worker/ExecutionContext.cs
 	// and https://github.com/orgs/community/discussions/26680
 	maxCommands       = 10
+	maxReasons        = 5 // of them, those that say why a step is red
 	maxCommandMessage = 4096
 
 	// maxJobSummary is what a step may add to the summary of its job; a larger file is
@@ -56,6 +60,7 @@ const (
 	maxPlaces     = 20      // findings in the details of a check
 	maxNotes      = 50
 	maxMerged     = 20 // findings without a file of their own, in one annotation
+	maxInline     = 90 // bytes of a value that stands in a line and not in a block
 	maxRows       = 2000
 	// maxMeasured is how far a value is written out to say how much of it was cut.
 	maxMeasured = 64 << 20

@@ -49,17 +49,23 @@ func weight(r *Result) int {
 	return 0
 }
 
-// Overall is the result of several contracts: that of the weightiest, where an error
-// weighs most, then FAILED, a refusal, INCONCLUSIVE, UNVERIFIED and VERIFIED. Every
-// verdict was decided before. No result at all is an error, and so is a verdict
-// that could not be delivered: INCONCLUSIVE then.
-func Overall(all []Result) (Verdict, Outcome) {
+// weightiest is the place of the first of the weightiest results; -1 for none.
+func weightiest(all []Result) int {
 	at := -1
 	for i := range all {
 		if at < 0 || weight(&all[i]) < weight(&all[at]) {
 			at = i
 		}
 	}
+	return at
+}
+
+// Overall is the result of several contracts: that of the weightiest, where an error
+// weighs most, then FAILED, a refusal, INCONCLUSIVE, UNVERIFIED and VERIFIED. Every
+// verdict was decided before. No result at all is an error, and so is a verdict
+// that could not be delivered: INCONCLUSIVE then.
+func Overall(all []Result) (Verdict, Outcome) {
+	at := weightiest(all)
 	if at < 0 || weight(&all[at]) == 0 {
 		return verdict.Undecided, verdict.Error
 	}

@@ -73,9 +73,32 @@ func standing(r *record.Result) string {
 	return "advisory"
 }
 
-// title says in one line what became of a run.
+// title says in one line what became of a run: the first check that decided
+// against it, and how many did.
 func title(s *reporter.Summary, results []record.Result) string {
-	return fmt.Sprintf("%s: %s", s.Verdict, reason(s, results))
+	if s.Outcome == verdict.Error || len(results) == 0 || !results[0].Required || results[0].Status == record.Pass {
+		return fmt.Sprintf("%s: %s", s.Verdict, reason(s, results))
+	}
+	bad, open := 0, 0
+	for i := range results {
+		switch r := &results[i]; {
+		case !r.Required || r.Status == record.Pass:
+		case r.Status == record.Fail:
+			bad++
+		default:
+			open++
+		}
+	}
+	var parts []string
+	of := fmt.Sprintf(" of %d required", len(s.Required))
+	if bad > 0 {
+		parts, of = append(parts, fmt.Sprintf("%d%s false", bad, of)), ""
+	}
+	if open > 0 {
+		parts = append(parts, fmt.Sprintf("%d%s undecided", open, of))
+	}
+	first := &results[0]
+	return fmt.Sprintf("%s: %s: %s (%s)", s.Verdict, clipped(first.CheckID, maxTitlePart/2), clipped(first.Summary, maxTitlePart), strings.Join(parts, ", "))
 }
 
 // reason is what the verdict rests on.

@@ -103,10 +103,13 @@ func runeEnd(s string, at int) int {
 }
 
 // titled cuts to characters, as GitHub counts titles.
-func titled(s string) string {
+func titled(s string) string { return clipped(s, maxTitle) }
+
+// clipped makes text fit for a title of at most most characters.
+func clipped(s string, most int) string {
 	s = escapeRunes(s, false, true)
-	if utf8.RuneCountInString(s) <= maxTitle {
+	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
-	return string([]rune(s)[:maxTitle-1]) + "…"
+	return string([]rune(s)[:most-1]) + "…"
 }

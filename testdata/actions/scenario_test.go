@@ -16,7 +16,12 @@ import (
 // checkName is the check-run of the shop's contract on main.
 const checkName = "verdict / shop @ main"
 
-func one(conclusion string) map[string]string { return map[string]string{checkName: conclusion} }
+// overallName is the check-run of all contracts on main: the one to require.
+const overallName = "verdict @ main"
+
+func one(conclusion string) map[string]string {
+	return map[string]string{checkName: conclusion, overallName: conclusion}
+}
 
 func TestPullRequestVerified(t *testing.T) {
 	w := newWorld(t, options{})
@@ -161,7 +166,7 @@ func TestAgain(t *testing.T) {
 	s := w.step(second)
 	s.Inputs["artifact-name"] = "another-name" // as that of this attempt is taken
 	w.wants(w.run(s), want{exit: 1, verdict: "FAILED", checks: one("failure")})
-	if n := len(w.hub.CheckRuns()); n != 1 {
+	if n := len(w.hub.CheckRuns()); n != 2 {
 		t.Errorf("%d check-runs for one attempt", n)
 	}
 	if a := w.check(checkName).Annotations; len(a) != 1 {
@@ -170,7 +175,7 @@ func TestAgain(t *testing.T) {
 	third := w.pulled(p)
 	third.Attempt = 2
 	w.wants(w.judged(third), want{exit: 1, verdict: "FAILED", checks: one("failure")})
-	if n := len(w.hub.CheckRuns()); n != 2 {
+	if n := len(w.hub.CheckRuns()); n != 4 {
 		t.Errorf("%d check-runs for two attempts", n)
 	}
 }
@@ -261,18 +266,19 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	checks := w.hub.CheckRuns()
-	if len(checks) != 2 || checks[0].Name == checks[1].Name || len(w.store.Of(runBackend)) != 2 {
+	if len(checks) != 4 || len(w.store.Of(runBackend)) != 2 {
 		t.Fatalf("%+v", checks)
 	}
 	for _, c := range checks {
-		if !strings.HasPrefix(c.Name, checkName+" (") || !strings.Contains(c.Name, "ubuntu") {
+		if !strings.HasPrefix(c.Name, checkName+" (") && !strings.HasPrefix(c.Name, overallName+" (") || !strings.Contains(c.Name, "ubuntu") {
 			t.Errorf("the name is %q", c.Name)
 		}
+		w.check(c.Name) // there is one of it
 	}
 	// Another job that would hide the first one's check-run.
 	j := w.pulled(p)
 	j.Matrix, j.Name = map[string]any{"os": "ubuntu", "go": "1.26"}, "other"
-	if r := w.judged(j); r.Exit == 0 || len(w.hub.CheckRuns()) != 2 || !strings.Contains(r.Stdout+r.Stderr+r.Summary, "action.name_taken") {
+	if r := w.judged(j); r.Exit == 0 || len(w.hub.CheckRuns()) != 4 || !strings.Contains(r.Stdout+r.Stderr+r.Summary, "action.name_taken") {
 		t.Errorf("exit %d, %d check-runs", r.Exit, len(w.hub.CheckRuns()))
 	}
 }
@@ -336,13 +342,13 @@ func TestForgeFails(t *testing.T) {
 		// fetched says that git has to fetch the contract.
 		fetched bool
 	}{
-		"broken twice, everywhere":      {faults: []github.Fault{{Kind: github.Broken, Times: 2}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
-		"a secondary limit at the post": {faults: []github.Fault{{Operation: "checks/create", Kind: github.SecondaryLimit, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
-		"cut before the post":           {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutBefore, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
-		"cut after the post":            {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutAfter, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1},
+		"broken twice, everywhere":      {faults: []github.Fault{{Kind: github.Broken, Times: 2}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 2},
+		"a secondary limit at the post": {faults: []github.Fault{{Operation: "checks/create", Kind: github.SecondaryLimit, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 2},
+		"cut before the post":           {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutBefore, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 2},
+		"cut after the post":            {faults: []github.Fault{{Operation: "checks/create", Kind: github.CutAfter, Times: 1}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 2},
 		"no pull requests":              {faults: []github.Fault{{Operation: "pulls/get", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, says: "pull-requests: read", code: "action.permission_missing"},
-		"no comparison":                 {faults: []github.Fault{{Operation: "repos/compare-commits-with-basehead", Kind: github.Forbidden}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, says: "whether the change edits contracts, exceptions or approvals could not be seen"},
-		"no contents by the API":        {faults: tried, server: true, want: want{exit: 0, verdict: "VERIFIED"}, checks: 1, fetched: true},
+		"no comparison":                 {faults: []github.Fault{{Operation: "repos/compare-commits-with-basehead", Kind: github.Forbidden}}, want: want{exit: 0, verdict: "VERIFIED"}, checks: 2, says: "whether the change edits contracts, exceptions or approvals could not be seen"},
+		"no contents by the API":        {faults: tried, server: true, want: want{exit: 0, verdict: "VERIFIED"}, checks: 2, fetched: true},
 		"no permission for contents":    {faults: []github.Fault{{Operation: "git/get-tree", Kind: github.Forbidden}, {Operation: "repos/get-content", Kind: github.Forbidden}}, want: want{exit: 2, verdict: ""}, checks: 1, says: "contents: read", code: "action.permission_missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -211,6 +211,9 @@ func (w *world) wellBehaved() {
 		if r.Exit == 0 && !passed && r.Outputs["verdict"] != "" {
 			w.t.Errorf("it exits with 0, and the verdict is %q", r.Outputs["verdict"])
 		}
+		if r.Exit != 0 && (passed || r.Outputs["outcome"] == "pass") {
+			w.t.Errorf("it exits with %d, and the outputs tell of a pass: %v", r.Exit, r.Outputs)
+		}
 	}
 	for _, c := range w.hub.CheckRuns() {
 		if c.Status != "completed" || !slices.Contains([]string{"success", "failure", "action_required"}, c.Conclusion) {
@@ -504,6 +507,8 @@ var accidents = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`vr_[0-9A-Za-z_]+`), "RUN"},
+	{regexp.MustCompile(`/blob/(main|[0-9a-f]{40})/docs/`), "/blob/BUILD/docs/"},
+	{regexp.MustCompile("`[0-9a-f]{12}`"), "`SHORT`"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:DIGEST"},
 	{regexp.MustCompile(`vg1:(\d+):(\d+):[0-9a-f]{16}:[0-9a-f]{16}:`), "vg1:$1:$2:JOB:CONTRACT:"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},

@@ -1,6 +1,10 @@
 package action
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -110,20 +114,118 @@ func TestArtifactNames(t *testing.T) {
 }
 
 func TestExternalIDs(t *testing.T) {
-	c := bundle.Change{RunID: "1", RunAttempt: "1", Job: "gate", Base: strings.Repeat("b", 40)}
-	id := externalID(c, "", "sha256:aa")
+	c := bundle.Change{RunID: "1", RunAttempt: "1", Job: "gate", Directory: ".", Base: strings.Repeat("b", 40)}
+	id := externalID(c, "", nil, "sha256:aa")
+	with := func(change func(*bundle.Change)) string {
+		other := c
+		change(&other)
+		return externalID(other, "", nil, "sha256:aa")
+	}
 	for what, other := range map[string]string{
-		"contract": externalID(c, "", "sha256:bb"),
-		"leg":      externalID(c, `{"os":"a"}`, "sha256:aa"),
-		"attempt":  externalID(bundle.Change{RunID: "1", RunAttempt: "2", Job: "gate", Base: c.Base}, "", "sha256:aa"),
-		"base":     externalID(bundle.Change{RunID: "1", RunAttempt: "1", Job: "gate", Base: strings.Repeat("c", 40)}, "", "sha256:aa"),
+		"contract":  externalID(c, "", nil, "sha256:bb"),
+		"leg":       externalID(c, `{"os":"a"}`, nil, "sha256:aa"),
+		"contracts": externalID(c, "", []string{"c.json"}, "sha256:aa"),
+		"job":       with(func(c *bundle.Change) { c.Job = "other" }),
+		"directory": with(func(c *bundle.Change) { c.Directory = "b" }),
+		"attempt":   with(func(c *bundle.Change) { c.RunAttempt = "2" }),
+		"base":      with(func(c *bundle.Change) { c.Base = strings.Repeat("c", 40) }),
 	} {
 		if other == id {
 			t.Errorf("another %s has the same external id %s", what, id)
 		}
+		// Only what this attempt posts about something else must not be hidden.
+		err := taken([]forge.Posted{{ExternalID: other}}, forge.CheckRun{ExternalID: id})
+		if hides := what != "attempt" && what != "base"; (err != nil) != hides || hides && (fault.As(err).Code != fault.ActionNameTaken || !strings.Contains(fault.As(err).Fix, "own check-name")) {
+			t.Errorf("beside another %s: %v", what, err)
+		}
 	}
-	if jobOf(id) == "" || jobOf(id) != jobOf(externalID(c, "", "sha256:bb")) || jobOf("somebody else's") != "" {
-		t.Errorf("the job in %s is %q", id, jobOf(id))
+	for _, foreign := range []string{"", "somebody else's", "vg1:1:1:a", "vg2:1:1:a:b:c"} {
+		if err := taken([]forge.Posted{{ExternalID: foreign}}, forge.CheckRun{ExternalID: id}); err != nil {
+			t.Errorf("beside %q: %v", foreign, err)
+		}
+	}
+}
+
+// hubOf is a GitHub that knows check-runs alone. between happens after each was made.
+func hubOf(t *testing.T, between func(made int, all []map[string]any) []map[string]any) (j *judging, all func() []map[string]any) {
+	var runs []map[string]any
+	made := 0
+	answer := func(w http.ResponseWriter, status int, body any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		if err := json.NewEncoder(w).Encode(body); err != nil {
+			t.Error(err)
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodGet:
+			answer(w, http.StatusOK, map[string]any{"total_count": len(runs), "check_runs": append([]map[string]any{}, runs...)})
+		case r.Method == http.MethodPost:
+			var body map[string]any
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				t.Error(err)
+			}
+			body["id"] = 1 + len(runs)
+			runs = append(runs, body)
+			made++
+			runs = between(made, runs)
+			answer(w, http.StatusCreated, body)
+		default:
+			answer(w, http.StatusOK, map[string]any{"id": 1})
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := forge.New(forge.Config{API: server.URL, Server: server.URL, Repository: "acme/shop", Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &judging{Step: &Step{Env: func(string) string { return "" }, Log: io.Discard}, in: judgeInputs{checkRun: true}, forge: client}, func() []map[string]any { return runs }
+}
+
+// TestTwoJobsAtOnce is another job that posts the same name between this one's look
+// and its post: what is newest in the end is no success.
+func TestTwoJobsAtOnce(t *testing.T) {
+	c := bundle.Change{RunID: "1", RunAttempt: "1", Job: "gate", Base: strings.Repeat("b", 40)}
+	other := c
+	other.Job = "other"
+	for _, between := range []bool{true, false} {
+		j, all := hubOf(t, func(made int, all []map[string]any) []map[string]any {
+			if made == 1 && between {
+				all = append(all, map[string]any{"id": 100, "name": "n", "external_id": externalID(other, "", nil, ""), "conclusion": "failure", "status": "completed"})
+			}
+			return all
+		})
+		r := &run{}
+		check := j.publish(t.Context(), r, func() forge.CheckRun {
+			check := forge.CheckRun{Name: "n", HeadSHA: strings.Repeat("a", 40), ExternalID: externalID(c, "", nil, ""), Conclusion: forge.Success, Title: "t", Summary: "s"}
+			if r.failed != nil {
+				check.Conclusion = forge.Failure
+			}
+			return check
+		})
+		last := all()[len(all())-1]
+		if between && (r.failed == nil || r.failed.Code != fault.ActionNameTaken || r.posted != nil || check.Conclusion != forge.Failure || len(all()) != 3 || last["conclusion"] != "failure") {
+			t.Errorf("another job's is hidden: %v, %v", r.failed, all())
+		}
+		if !between && (r.failed != nil || r.posted == nil || check.Conclusion != forge.Success || len(all()) != 1) {
+			t.Errorf("alone: %v, %v", r.failed, all())
+		}
+	}
+}
+
+// TestTheNewestIsUpdated posts one thing three times: what ends as the newest did is
+// the same check-run, and what ends as an older one did is another.
+func TestTheNewestIsUpdated(t *testing.T) {
+	j, all := hubOf(t, func(_ int, all []map[string]any) []map[string]any { return all })
+	for i, conclusion := range []forge.Conclusion{forge.Failure, forge.Success, forge.Success, forge.Failure} {
+		check := forge.CheckRun{Name: "n", HeadSHA: strings.Repeat("a", 40), ExternalID: "vg1:1:1:a:b:c", Conclusion: conclusion, Title: "t", Summary: "s"}
+		if _, err := j.post(t.Context(), check); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{1, 2, 2, 3}[i]; len(all()) != want || all()[want-1]["conclusion"] != string(conclusion) {
+			t.Errorf("after %s: %v", conclusion, all())
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,78 +18,138 @@ import (
 	"github.com/verdictgate/verdictgate/reporter/text"
 )
 
-// report tells of the runs wherever it is looked for: check-runs, the log, the summary and
-// the outputs. It gives the exit status, which says what the check-runs say.
-func (j *judging) report(ctx context.Context, runs []*run) int {
-	var (
-		checks  []forge.CheckRun
-		results []github.Result
-		posted  = true
-		url     string
-	)
-	for _, r := range runs {
-		r.refusal, r.failed = secret.Fault(r.refusal), secret.Fault(r.failed)
-		check := j.tell(ctx, r)
-		posted = posted && r.posted != nil
-		checks, results = append(checks, check), append(results, j.result(r))
-	}
-	statuses := j.statuses(runs)
-	if len(runs) > 1 {
-		overall := &run{change: runs[0].change}
-		check := github.RenderOverall(results, j.facts(overall))
-		j.publish(ctx, overall, &check)
-		if posted = posted && overall.posted != nil; overall.posted != nil {
-			url = overall.posted.URL
-		}
-		if overall.failed != nil {
-			statuses = append(statuses, j.StatusOfFault(fault.BackendFailed))
-		}
-		checks = slices.Insert(checks, 0, check)
-	}
-	log := j.console()
-	if !posted {
-		j.annotate(checks)
-	}
-	if err := github.WriteSummary(j.Env("GITHUB_STEP_SUMMARY"), github.JobSummary(checks, posted)); err != nil {
-		_ = log.Error(err.Error())
-		statuses = append(statuses, j.StatusOfFault(fault.BackendFailed))
-	}
-	outputs, err := github.Outputs(results, url)
-	if err != nil {
-		_ = log.Error(err.Error()) // the others are whole
-	}
-	if err := github.WriteOutputs(j.Env("GITHUB_OUTPUT"), outputs); err != nil {
-		_ = log.Error(err.Error())
-		statuses = append(statuses, j.StatusOfFault(fault.BackendFailed))
-	}
-	return gravest(statuses)
+// telling is the report of a step while it is made.
+type telling struct {
+	*judging
+	log      console
+	checks   []forge.CheckRun // in the order of the summary
+	results  []github.Result
+	posted   bool // every check-run is there
+	delivery github.Delivery
+	statuses []int
+	unshown  int // reasons that are only in the summary
 }
 
-// statuses are what the runs end the step with.
-func (s *Step) statuses(runs []*run) []int {
-	var out []int
+// report tells of the runs wherever it is looked for: check-runs, the log, the summary and,
+// when all of that is known, the outputs. It gives the exit status, which says what
+// the check-runs say.
+func (j *judging) report(ctx context.Context, runs []*run) int {
+	t := &telling{judging: j, log: j.console(), posted: true}
+	groups := byChange(runs)
+	for _, of := range groups {
+		t.change(ctx, of, len(groups) == 1)
+	}
+	if t.unshown > 0 {
+		t.log.say(fmt.Sprintf("%d more reasons are in the groups above and in the summary of the job", t.unshown))
+	}
+	if !t.posted {
+		t.annotate()
+	}
+	if err := github.WriteSummary(j.Env("GITHUB_STEP_SUMMARY"), github.JobSummary(t.checks, t.posted)); err != nil {
+		t.undelivered("the summary of the job", fault.As(err))
+	}
+	outputs, err := github.Outputs(t.results, t.delivery)
+	if err != nil {
+		t.undelivered("the outputs of the step", fault.As(err))
+		outputs, _ = github.Outputs(t.results, t.delivery) // without the JSON, which is what was too large
+	}
+	if err := github.WriteOutputs(j.Env("GITHUB_OUTPUT"), outputs); err != nil {
+		t.undelivered("the outputs of the step", fault.As(err))
+	}
+	return gravest(t.statuses)
+}
+
+// byChange are the runs of each change: the second stage can have several.
+func byChange(runs []*run) [][]*run {
+	var out [][]*run
 	for _, r := range runs {
-		v, o := r.verdict()
-		switch {
-		case r.failed != nil:
-			out = append(out, s.StatusOfFault(fault.BackendFailed))
-		case o != "":
-			out = append(out, s.StatusOf(v, o))
-		default:
-			out = append(out, s.StatusOfFault(r.refusal.Code))
+		if n := len(out); n > 0 && out[n-1][0].change == r.change {
+			out[n-1] = append(out[n-1], r)
+		} else {
+			out = append(out, []*run{r})
 		}
 	}
 	return out
 }
 
+// change tells of one change: by each contract, and of all of them. alone says that
+// there is no other change.
+func (t *telling) change(ctx context.Context, runs []*run, alone bool) {
+	var (
+		checks  []forge.CheckRun
+		results []github.Result
+	)
+	for _, r := range runs {
+		r.refusal, r.failed = secret.Fault(r.refusal), secret.Fault(r.failed)
+		check := t.tell(ctx, r)
+		result := t.result(r)
+		result.Name, result.Title = check.Name, check.Title
+		t.posted = t.posted && r.posted != nil
+		t.statuses = append(t.statuses, t.status(r))
+		checks, results = append(checks, check), append(results, result)
+	}
+	t.results = append(t.results, results...)
+	if runs[0].overall() {
+		t.checks = append(t.checks, checks...) // its check-run is the overall one
+		return
+	}
+	all := &run{change: runs[0].change}
+	check := t.publish(ctx, all, func() forge.CheckRun { return github.RenderOverall(results, t.facts(all)) })
+	if all.failed != nil {
+		t.undelivered(check.Name, all.failed)
+	}
+	if t.posted = t.posted && all.posted != nil; all.posted != nil && alone {
+		t.delivery.CheckRunURL = all.posted.URL
+	}
+	if len(runs) > 1 || all.failed != nil {
+		t.checks = append(t.checks, check) // of one contract it says nothing that the next one does not say
+	}
+	t.checks = append(t.checks, checks...)
+}
+
+// undelivered is a report that did not arrive: nothing passes then.
+func (t *telling) undelivered(what string, f *fault.Error) {
+	f = secret.Fault(f)
+	t.reason(string(f.Code), what, f)
+	t.statuses = append(t.statuses, t.StatusOfFault(fault.BackendFailed))
+	if t.delivery.Error == nil {
+		t.delivery.Error = problem(f)
+	}
+}
+
+// reason says in the log, where nobody has to unfold anything, why the step is red.
+func (t *telling) reason(title, what string, f *fault.Error) {
+	text := what + ": " + f.Message
+	if f.Fix != "" {
+		text += " To mend it: " + f.Fix
+	}
+	t.line(title, text)
+}
+
+func (t *telling) line(title, text string) {
+	if shown, err := t.log.Reason(title, text); err == nil && !shown {
+		t.unshown++
+	}
+}
+
+// status is what a run ends the step with.
+func (s *Step) status(r *run) int {
+	v, o := r.verdict()
+	switch {
+	case r.failed != nil:
+		return s.StatusOfFault(fault.BackendFailed)
+	case o != "":
+		return s.StatusOf(v, o)
+	}
+	return s.StatusOfFault(r.refusal.Code)
+}
+
 // tell shows one run: in the log and, where that may be, as a check-run.
-func (j *judging) tell(ctx context.Context, r *run) forge.CheckRun {
-	check := j.render(r)
-	j.publish(ctx, r, &check)
-	log := j.console()
+func (t *telling) tell(ctx context.Context, r *run) forge.CheckRun {
+	check := t.publish(ctx, r, func() forge.CheckRun { return t.render(r) })
 	// A reader of the log who finds nothing there looks at the summary.
-	_ = log.Group(check.Name, func() error {
-		return log.Untrusted(func(w io.Writer) error {
+	_ = t.log.Group(check.Name, func() error {
+		return t.log.Untrusted(func(w io.Writer) error {
 			if r.view != nil {
 				if err := (text.Reporter{To: w}).Report(ctx, *r.view); err != nil {
 					return err
@@ -107,6 +166,15 @@ func (j *judging) tell(ctx context.Context, r *run) forge.CheckRun {
 			return nil
 		})
 	})
+	for _, f := range []*fault.Error{r.failed, r.refusal} {
+		if f != nil {
+			t.reason(string(f.Code), check.Name, f)
+			return check
+		}
+	}
+	if v, o := r.verdict(); t.StatusOf(v, o) != 0 {
+		t.line(string(v), check.Name+": "+strings.TrimPrefix(check.Title, string(v)+": "))
+	}
 	return check
 }
 
@@ -114,9 +182,12 @@ func (j *judging) tell(ctx context.Context, r *run) forge.CheckRun {
 func (j *judging) render(r *run) forge.CheckRun {
 	f := j.facts(r)
 	var check forge.CheckRun
-	if r.view != nil {
+	switch {
+	case r.view != nil:
 		check = github.Render(*r.view, f)
-	} else {
+	case r.undecided:
+		check = github.RenderUndecided(r.refusal, f)
+	default:
 		check = github.RenderRefusal(r.refusal, f)
 	}
 	if !j.in.annotations {
@@ -125,45 +196,20 @@ func (j *judging) render(r *run) forge.CheckRun {
 	return check
 }
 
-// publish posts a check-run. One that the token may not post is no failure: the job says
-// the same. Any other is, and what was found is then no pass.
-func (j *judging) publish(ctx context.Context, r *run, check *forge.CheckRun) {
-	if j.forge == nil || check.HeadSHA == "" || !j.in.checkRun {
-		return
-	}
-	posted, err := j.post(ctx, *check)
-	switch f := fault.As(err); {
-	case err == nil:
-		r.posted = posted
-		return
-	case f.Code == fault.ActionPermissionMissing:
-		r.note("there is no check-run: %s", f.Message)
-	default:
-		if f.Code != fault.ActionNameTaken {
-			f = fault.New(fault.ActionReportFailed, "", "the check-run could not be posted: %s", f.Message).Because(err)
-		}
-		r.failed = f
-	}
-	if r.view != nil || r.refusal != nil {
-		*check = j.render(r)
-	}
-}
-
 // annotate shows in the log what would stand on the check-runs.
-func (j *judging) annotate(checks []forge.CheckRun) {
+func (t *telling) annotate() {
 	var all []forge.Annotation
-	for _, c := range checks {
+	for _, c := range t.checks {
 		all = append(all, c.Annotations...)
 	}
-	log := j.console()
-	if cut, err := log.Annotate(all); err == nil && cut > 0 {
-		log.say(fmt.Sprintf("%d more annotations are in the summary of the job and in the evidence", cut))
+	if cut, err := t.log.Annotate(all); err == nil && cut > 0 {
+		t.log.say(fmt.Sprintf("%d more annotations are in the summary of the job and in the evidence", cut))
 	}
 }
 
 // facts are what a check-run says beside what stands in the evidence.
 func (j *judging) facts(r *run) github.Facts {
-	f := github.Facts{CheckName: j.in.checkName, RunURL: j.runURL(), Notes: r.notes, Undelivered: r.failed, ContractPath: r.path, ContractText: r.text}
+	f := github.Facts{CheckName: j.in.checkName, RunURL: j.runURL(), Notes: r.notes, Undelivered: r.failed, ContractPath: r.path, ContractText: r.text, Docs: j.Commit, Overall: r.overall()}
 	if f.CheckName == "" {
 		f.CheckName = defaultCheckName
 	}
@@ -172,8 +218,11 @@ func (j *judging) facts(r *run) github.Facts {
 		values = j.in.matrix // what is no matrix still tells two jobs apart
 	}
 	f.Matrix = values
-	id, digest := r.contract()
-	f.ContractID, f.BundleDigest = id, r.bundleDigest()
+	var digest string
+	if !f.Overall {
+		f.ContractID, digest = r.contract()
+	}
+	f.BundleDigest = r.bundleDigest()
 	c := j.change
 	if r.change != nil {
 		c = r.change
@@ -182,7 +231,8 @@ func (j *judging) facts(r *run) github.Facts {
 		f.BaseRef, f.BaseSHA, f.HeadSHA, f.ContractCommit = c.BaseRef, c.Base, c.Head, c.ContractCommit
 		own := c.Change // the second stage's run is another than the one that it verifies
 		own.RunID, own.RunAttempt, own.Job = j.Env("GITHUB_RUN_ID"), j.Env("GITHUB_RUN_ATTEMPT"), j.Env("GITHUB_JOB")
-		f.ExternalID = externalID(own, j.in.matrix, digest)
+		own.Directory = j.in.prefix
+		f.ExternalID = externalID(own, j.in.matrix, j.in.contracts, digest)
 	}
 	if r.uploaded != nil {
 		f.ArtifactURL, f.ArtifactDigest = r.uploaded.URL, r.uploaded.Digest.String()
@@ -193,6 +243,9 @@ func (j *judging) facts(r *run) github.Facts {
 	f.Workspace = j.files(r)
 	return f
 }
+
+// overall says whether the run is all that there is: its check-run is then the overall one.
+func (r *run) overall() bool { return r.path == "" }
 
 // contract names the run's contract; "" when it is none.
 func (r *run) contract() (id, digest string) {
@@ -238,7 +291,7 @@ func (j *judging) result(r *run) github.Result {
 	}
 	for _, f := range []*fault.Error{r.failed, r.refusal} {
 		if f != nil && out.Error == nil {
-			out.Error = &record.Problem{Code: string(f.Code), Message: f.Message, Fix: f.Fix}
+			out.Error = problem(f)
 		}
 	}
 	if r.failed != nil && o == verdict.Pass {
@@ -246,6 +299,11 @@ func (j *judging) result(r *run) github.Result {
 		out.Verdict, out.Outcome = verdict.Undecided, verdict.Error
 	}
 	return out
+}
+
+// problem is a fault in the shape of the outputs.
+func problem(f *fault.Error) *record.Problem {
+	return &record.Problem{Code: string(f.Code), Message: f.Message, Fix: f.Fix}
 }
 
 // clean gives a path of the repository as one of this system; ok is false when it

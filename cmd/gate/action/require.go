@@ -43,18 +43,18 @@ func (s *Step) require(ctx context.Context) int {
 func (s *Step) refuse(f *fault.Error) int {
 	j := &judging{Step: s, in: judgeInputs{checkName: "gate require"}}
 	r := &run{refusal: secret.Fault(f)}
-	check := j.tell(context.Background(), r)
-	statuses := j.statuses([]*run{r})
+	t := &telling{judging: j, log: j.console(), posted: true}
+	check := t.tell(context.Background(), r)
+	t.statuses = append(t.statuses, j.status(r))
 	if err := github.WriteSummary(s.Env("GITHUB_STEP_SUMMARY"), github.JobSummary([]forge.CheckRun{check}, true)); err != nil {
-		_ = s.console().Error(err.Error())
-		statuses = append(statuses, s.StatusOfFault(fault.BackendFailed))
+		t.undelivered("the summary of the job", fault.As(err))
 	}
-	all, err := github.Outputs([]github.Result{j.result(r)}, "")
+	all, err := github.Outputs([]github.Result{j.result(r)}, t.delivery)
 	if err != nil {
-		_ = s.console().Error(err.Error()) // the others are whole
+		t.undelivered("the outputs of the step", fault.As(err)) // the others are whole
 	}
 	all = slices.DeleteFunc(all, func(o github.Output) bool { return !slices.Contains(releaseOutputs, o.Name) })
-	return gravest(append(statuses, s.assign(all)))
+	return gravest(append(t.statuses, s.assign(all)))
 }
 
 // assign writes outputs, and gives the exit status that this leaves.

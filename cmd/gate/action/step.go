@@ -29,6 +29,8 @@ type Step struct {
 	Path string    // that a contract's commands are found by; "" for the process's own
 	Log  io.Writer // the job's log, which the runner reads commands from
 
+	Commit string // that this program was built from, for links to its documentation; "" when unknown
+
 	// The one table of exit statuses.
 	StatusOf      func(verdict.Verdict, verdict.Outcome) int
 	StatusOfFault func(fault.Code) int

@@ -130,6 +130,7 @@ type Fault struct {
 	Operation string // "checks/create"; "git" is git over HTTP; "" is any
 	Kind      Kind
 	Times     int // how often; 0 is always
+	After     int // how many go well before
 	Delay     time.Duration
 	met       int
 }
@@ -145,9 +146,10 @@ func (s *Server) fault(operation string) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
-		if (f.Operation == "" || f.Operation == operation) && (f.Times == 0 || f.met < f.Times) {
-			f.met++
-			return f
+		if (f.Operation == "" || f.Operation == operation) && (f.Times == 0 || f.met < f.After+f.Times) {
+			if f.met++; f.met > f.After {
+				return f
+			}
 		}
 	}
 	return nil

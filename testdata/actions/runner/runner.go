@@ -55,6 +55,8 @@ type Step struct {
 	// Env is what earlier steps put into GITHUB_ENV, and Path what they put first on PATH.
 	Env  map[string]string
 	Path []string
+	// Summary is what the file of the step's summary holds before it starts.
+	Summary string
 
 	Program string // on the host; a composite action has its own
 	Image   string // in a container instead
@@ -116,8 +118,12 @@ func (s *Step) Run(ctx context.Context) (Result, error) {
 	if err := os.WriteFile(s.in("_temp/_github_workflow/event.json"), event, 0o644); err != nil {
 		return Result{}, err
 	}
-	for _, f := range files {
-		if err := os.WriteFile(s.in("_temp/_runner_file_commands/"+f+"_1"), nil, 0o666); err != nil {
+	for variable, f := range files {
+		var text []byte
+		if variable == "GITHUB_STEP_SUMMARY" {
+			text = []byte(s.Summary)
+		}
+		if err := os.WriteFile(s.in("_temp/_runner_file_commands/"+f+"_1"), text, 0o666); err != nil {
 			return Result{}, err
 		}
 	}
