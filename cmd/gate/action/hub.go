@@ -17,7 +17,7 @@ func (h hub) PullRequest(ctx context.Context, number int) (change.PullRequest, e
 }
 
 func (hub) pull(pr forge.PullRequest) change.PullRequest {
-	return change.PullRequest{Number: pr.Number, Head: pr.Head, Fork: pr.Fork, BaseRef: pr.BaseRef, Base: pr.Base}
+	return change.PullRequest{Number: pr.Number, Head: pr.Head, Fork: pr.Fork, BaseRef: pr.BaseRef, Base: pr.Base, Dependabot: pr.Dependabot()}
 }
 
 // connect makes a client for the repository that the workflow runs in.

@@ -130,8 +130,9 @@ type Fault struct {
 	Operation string // "checks/create"; "git" is git over HTTP; "" is any
 	Kind      Kind
 	Times     int // how often; 0 is always
+	After     int // how often it works before
 	Delay     time.Duration
-	met       int
+	met, seen int
 }
 
 // Fail adds a fault.
@@ -146,6 +147,9 @@ func (s *Server) fault(operation string) *Fault {
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
 		if (f.Operation == "" || f.Operation == operation) && (f.Times == 0 || f.met < f.Times) {
+			if f.seen++; f.seen <= f.After {
+				continue
+			}
 			f.met++
 			return f
 		}
