@@ -107,7 +107,7 @@ func (j *judging) setUp(ctx context.Context, decide deciding) error {
 	if j.forge, err = j.connect(j.in.token); err != nil {
 		return err
 	}
-	j.change, err = decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted})
+	j.change, err = decide(ctx, runner, &hub{Client: j.forge}, change.Trusted{Patterns: j.in.trusted})
 	return err
 }
 

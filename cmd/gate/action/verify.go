@@ -23,6 +23,7 @@ import (
 // against what the forge says of the change.
 type verifying struct {
 	judging
+	hub      *hub
 	run      forge.WorkflowRun
 	trust    seal.Trust
 	digest   string
@@ -97,7 +98,8 @@ func (v *verifying) setUp(ctx context.Context) error {
 	if v.forge, err = v.connect(v.in.token); err != nil {
 		return err
 	}
-	branch, err := hub{v.forge}.DefaultBranch(ctx)
+	v.hub = &hub{Client: v.forge}
+	branch, err := v.hub.DefaultBranch(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
 		RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
 	trusted := change.Trusted{Patterns: v.in.trusted}
 	if v.run.Event != "pull_request" && v.run.Event != "pull_request_target" {
-		c, err := change.Review(ctx, runner, hub{v.forge}, trusted)
+		c, err := change.Review(ctx, runner, v.hub, trusted)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +154,7 @@ func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
 	}
 	var out []*change.Change
 	for _, pr := range pulls {
-		c, err := change.Of(ctx, runner, hub{v.forge}, trusted, hub{v.forge}.pull(pr))
+		c, err := change.Of(ctx, runner, v.hub, trusted, pulled(pr))
 		if err != nil {
 			return nil, err
 		}
