@@ -279,11 +279,14 @@ func (d *decision) pullRequest(ctx context.Context) error {
 	if d.runner.Event == pullRequest {
 		return d.merged(ctx, pr)
 	}
-	// The runner's commit is the base's. What the change is, the forge alone says;
-	// that it lies in the workspace is seen there.
+	// The runner's commit is the default branch's, or, before December 2025 and on older
+	// servers, the base's. What the change is, the forge alone says; that it lies in the
+	// workspace is seen there.
+	//
+	// Source: https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request_target
 	c := &d.change
 	c.Privileged, c.Head, c.Workspace = true, pr.Head, []string{pr.Head}
-	if got := "refs/heads/" + pr.BaseRef; got != d.runner.Ref {
+	if got := "refs/heads/" + pr.BaseRef; got != d.runner.Ref && d.runner.Ref != "refs/heads/"+d.defaultBranch {
 		return fault.New(fault.ActionEventUnsupported, "Run the job again.", "pull request #%d goes to %s and the job runs for %s", number, got, d.runner.Ref)
 	}
 	return d.judgedFor(ctx, pr, "")

@@ -479,21 +479,31 @@ func TestBudget(t *testing.T) {
 	}
 	w := newWorld(t, options{})
 	p := w.open(file("README", "x\n"))
-	w.firstStage(p)
+	var judged string
 	for _, c := range []struct {
-		what string
-		step func() runner.Step
-		most int
+		what     string
+		step     func() runner.Step
+		requests int
 	}{
-		{"judging", func() runner.Step { s := w.step(w.pulled(p)); s.Inputs["artifact-name"] = "other"; return s }, 14},
-		{"the second stage", func() runner.Step { return w.second(p) }, 14},
+		{"judging", func() runner.Step { return w.step(w.pulled(p)) }, 14},
+		{"signing", func() runner.Step {
+			s := w.signer(p, judged)
+			s.Inputs["check-name"] = "signed" // the judging job has posted the other name
+			return s
+		}, 13},
+		{"the second stage", func() runner.Step { return w.second(p) }, 12 + 2},
 	} {
 		s := c.step()
 		w.hub.Forget()
-		w.run(s)
+		if r := w.run(s); c.what == "judging" {
+			judged = r.Outputs["json"]
+		}
 		made := w.hub.Requests()
-		if len(made) > c.most {
+		if len(made) != c.requests {
 			t.Errorf("%s: %d requests", c.what, len(made))
+			for _, r := range made {
+				t.Logf("%s %s", r.Method, r.Path)
+			}
 		}
 		seen := map[string]bool{}
 		for _, r := range made {
