@@ -167,6 +167,51 @@ func TestStackedGroup(t *testing.T) {
 	}
 }
 
+// TestSecondStageOfAGroup is evidence about a group of the merge queue.
+func TestSecondStageOfAGroup(t *testing.T) {
+	if !onLoopback(t) {
+		return // see onLoopback
+	}
+	for name, c := range map[string]struct {
+		event   string // of the run, by the API; "" is merge_group
+		after   func(w *world, base string)
+		exit    int
+		verdict string
+	}{
+		"it waits behind another one": {"", func(*world, string) {}, 0, "VERIFIED"},
+		"that one was merged":         {"", func(w *world, base string) { w.point("refs/heads/main", base) }, 0, "VERIFIED"},
+		"that one never will be":      {"", func(w *world, _ string) { w.moved(w.base, file("other.txt", "x\n")) }, 3, "INCONCLUSIVE"},
+		"the contract was replaced on top of it": {"", func(w *world, base string) {
+			w.moved(base, file(contractPath, w.freeze(weakDraft)))
+		}, 3, "INCONCLUSIVE"},
+		// Main's contract judges, and the evidence names main, so nothing is gained.
+		"it was a push to a branch of that name": {"push", func(*world, string) {}, 0, "VERIFIED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, options{})
+			base := w.commit([]string{w.base}, file("docs.txt", "x\n"))
+			head := w.commit([]string{base}, file("README", "x\n"))
+			s := w.step(w.queued(base, head))
+			w.signs(&s, nil)
+			s.Inputs["check-run"] = "false"
+			w.run(s)
+			c.after(w, base)
+			s = w.second(github.Pull{Head: head, HeadRef: "x"})
+			if c.event == "" {
+				c.event = "merge_group"
+			}
+			w.hub.AddRun(github.Run{ID: runID, Event: c.event, HeadSHA: head, HeadBranch: "gh-readonly-queue/main/pr-7-" + base, Called: []github.Called{{Path: judge, Ref: "refs/tags/v1", SHA: judgeCommit}}})
+			r := w.run(s)
+			if r.Exit != c.exit || r.Outputs["verdict"] != c.verdict {
+				t.Errorf("exit %d, %v\n%s", r.Exit, r.Outputs, r.Summary)
+			}
+			if checks := w.hub.CheckRuns(); len(checks) != 1 || checks[0].HeadSHA != head || (checks[0].Conclusion == "success") != (c.exit == 0) {
+				t.Errorf("%+v", checks)
+			}
+		})
+	}
+}
+
 // TestQueueByAPush is a branch that is called like one of the queue's, made by somebody who may
 // push, with a contract of his own: main's judges, whatever patterns are trusted.
 func TestQueueByAPush(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/bundle"
@@ -210,8 +211,11 @@ func (v *verifying) evidence(ctx context.Context) (found []signed, refused []str
 	want := bundle.Change{Repository: v.change.Repository, Head: v.change.Head, BaseRef: v.change.BaseRef,
 		Directory: v.in.prefix, RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
 	p := pinned{trust: v.trust, digest: v.digest, server: v.Env("GITHUB_SERVER_URL"), run: v.run, change: want, standing: v.standing}
-	// What is large is looked at last, so that it takes no room from evidence.
-	slices.SortStableFunc(all, func(a, b forge.Artifact) int { return cmp.Compare(a.Size, b.Size) })
+	// What is called as evidence is by default is looked at first, and what is large last.
+	// Neither proves anything.
+	slices.SortStableFunc(all, func(a, b forge.Artifact) int {
+		return cmp.Or(cmp.Compare(unlikely(a.Name), unlikely(b.Name)), cmp.Compare(a.Size, b.Size))
+	})
 	var lost error
 	var total int64
 	v.unseen = nil
@@ -249,6 +253,14 @@ func (v *verifying) evidence(ctx context.Context) (found []signed, refused []str
 		return nil, nil, lost
 	}
 	return found, refused, nil
+}
+
+// unlikely is 0 for the names that artifactName gives, and 1 for others.
+func unlikely(name string) int {
+	if strings.HasPrefix(name, "gate-") {
+		return 0
+	}
+	return 1
 }
 
 // look downloads one artifact, and leaves nothing of it.
