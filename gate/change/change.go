@@ -15,6 +15,31 @@
 //	others                 that commit         the tip of the default branch
 //
 // Which contracts lie there, and what they find, is not known here.
+//
+// # The base of a pull request
+//
+// GitHub names one that may be old: it is written down when the pull request is
+// opened or pushed to, and not when its base branch goes on. The commit that
+// the job runs on merges the head into a newer one. The newer of both judges, and
+// each counts only while it is on the base branch: what was force-pushed away, a
+// person may have taken back because of its contract.
+//
+// # Judging, and looking again
+//
+// [Decide] is for a job that judges. Where evidence is looked at later ([Review],
+// [Of]), the tip of the base branch judges: a contract that was replaced since must
+// not let anything through. What else was merged since does not matter there.
+//
+// # A merge queue
+//
+// Only GitHub starts jobs on merge_group, for a branch that it makes, and whose name ends
+// in the commit that the group stands on. Anybody who may push can make a branch of such a name,
+// too: with any other event it is a branch like others, and no pattern trusts it.
+//
+// While an earlier group is not merged, a later one stands on a commit that no
+// trusted branch has. It may hold contracts that nobody has merged. Then the
+// tip judges, if the group stands on that as well, and Stacked names the commit
+// whose contracts must be the same: what is in force when the group is merged.
 package change
 
 import (
@@ -48,7 +73,9 @@ type PullRequest struct {
 	Head    string // the commit
 	Fork    bool   // the head lies in another repository
 	BaseRef string // the branch, without refs/heads/
-	Base    string // its commit
+	Base    string // a commit that the branch had
+	// Dependabot says that it is GitHub's own Dependabot that opened it.
+	Dependabot bool
 }
 
 // Forge answers questions about the repository. What it cannot answer is an
@@ -70,6 +97,12 @@ type Change struct {
 	// Workspace are the commits that the workspace may be at, for the verdict to
 	// be about this change.
 	Workspace []string
+	// Stacked is a commit whose contracts must be those of ContractCommit, as they
+	// are in force when the change is merged; "" for none.
+	Stacked string
+	// Unsignable says that the change's own jobs have no identity to sign with: they
+	// are a fork's, or Dependabot's.
+	Unsignable bool
 	// Untrusted says why no contract may judge; nil when one may. The code is
 	// action.base_untrusted.
 	Untrusted *fault.Error
@@ -92,12 +125,24 @@ const (
 
 var commitEvents = []string{"push", "workflow_dispatch", "schedule", "release", "repository_dispatch"}
 
-// Decide says what the change is. Its error is a fault: nothing can be judged.
+// Decide says what the change is, for the job that judges it. Its error is a fault:
+// nothing can be judged.
 func Decide(ctx context.Context, r Runner, forge Forge, trusted Trusted) (*Change, error) {
+	return decide(ctx, r, forge, trusted, false)
+}
+
+// Review says what the change is for a job that looks at evidence of another one: the
+// tip of the base branch judges, whatever the base was when the evidence was made.
+func Review(ctx context.Context, r Runner, forge Forge, trusted Trusted) (*Change, error) {
+	return decide(ctx, r, forge, trusted, true)
+}
+
+func decide(ctx context.Context, r Runner, forge Forge, trusted Trusted, review bool) (*Change, error) {
 	d, err := begin(ctx, r, forge, trusted)
 	if err != nil {
 		return nil, err
 	}
+	d.review = review
 	switch {
 	case r.Event == pullRequest, r.Event == pullRequestTarget:
 		err = d.pullRequest(ctx)
@@ -114,18 +159,25 @@ func Decide(ctx context.Context, r Runner, forge Forge, trusted Trusted) (*Chang
 	return &d.change, nil
 }
 
-// Of is the change that a pull request is now, as another job than its own sees it.
-// No workspace can be known to hold it.
+// Of is the change that a pull request is now, as another job than its own reviews
+// it. No workspace can be known to hold it.
 func Of(ctx context.Context, r Runner, forge Forge, trusted Trusted, pr PullRequest) (*Change, error) {
 	d, err := begin(ctx, r, forge, trusted)
 	if err != nil {
 		return nil, err
 	}
-	d.change.Number, d.change.Fork, d.change.Head = pr.Number, pr.Fork, pr.Head
-	if err := d.judgedAt(pr.BaseRef, pr.Base); err != nil {
+	d.review = true
+	d.of(pr)
+	d.change.Head = pr.Head
+	if err := d.judgedFor(ctx, pr, ""); err != nil {
 		return nil, err
 	}
 	return &d.change, nil
+}
+
+// of takes what the forge says of a pull request.
+func (d *decision) of(pr PullRequest) {
+	d.change.Number, d.change.Fork, d.change.Unsignable = pr.Number, pr.Fork, pr.Fork || pr.Dependabot
 }
 
 // begin checks what the runner says, and asks for the default branch.
@@ -150,11 +202,19 @@ type decision struct {
 	forge         Forge
 	trusted       Trusted
 	defaultBranch string
+	review        bool // evidence is looked at, and nothing judged
 	change        Change
 }
 
+// queue is what GitHub's names of a merge queue's branches begin with. What is on
+// them is not merged yet.
+const queue = "gh-readonly-queue/"
+
 // trusts says whether a branch's contracts judge.
 func (t Trusted) trusts(branch, defaultBranch string) (bool, error) {
+	if strings.HasPrefix(branch, queue) {
+		return false, nil
+	}
 	if len(t.Patterns) == 0 {
 		return branch == defaultBranch, nil
 	}
@@ -178,7 +238,8 @@ func (d *decision) describe() string {
 	return strings.Join(d.trusted.Patterns, ", ")
 }
 
-// judgedAt names the commit whose contracts judge, if its branch is trusted.
+// judgedAt names the commit whose contracts judge, if its branch is trusted. The commit must
+// be known to be on it, or be seen to be afterwards.
 func (d *decision) judgedAt(branch, commit string) error {
 	d.change.BaseRef, d.change.Base = branch, commit
 	ok, err := d.trusted.trusts(branch, d.defaultBranch)
@@ -194,6 +255,7 @@ func (d *decision) judgedAt(branch, commit string) error {
 }
 
 func (d *decision) distrust(format string, args ...any) {
+	d.change.ContractCommit = ""
 	d.change.Untrusted = fault.New(fault.ActionBaseUntrusted, "", format, args...).With("base_ref", d.change.BaseRef).With("base", d.change.Base)
 }
 
@@ -213,21 +275,21 @@ func (d *decision) pullRequest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.of(pr)
+	if d.runner.Event == pullRequest {
+		return d.merged(ctx, pr)
+	}
+	// The runner's commit is the default branch's, or, before December 2025 and on older
+	// servers, the base's. What the change is, the forge alone says; that it lies in the
+	// workspace is seen there.
+	//
+	// Source: https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request_target
 	c := &d.change
-	c.Number, c.Fork = number, pr.Fork
-	if err := d.judgedAt(pr.BaseRef, pr.Base); err != nil {
-		return err
+	c.Privileged, c.Head, c.Workspace = true, pr.Head, []string{pr.Head}
+	if got := "refs/heads/" + pr.BaseRef; got != d.runner.Ref && d.runner.Ref != "refs/heads/"+d.defaultBranch {
+		return fault.New(fault.ActionEventUnsupported, "Run the job again.", "pull request #%d goes to %s and the job runs for %s", number, got, d.runner.Ref)
 	}
-	if d.runner.Event == pullRequestTarget {
-		// The runner's commit is the base's. What the change is, the forge alone says;
-		// that it lies in the workspace is seen there.
-		c.Privileged, c.Head, c.Workspace = true, pr.Head, []string{pr.Head}
-		if got := "refs/heads/" + pr.BaseRef; got != d.runner.Ref {
-			return fault.New(fault.ActionEventUnsupported, "Run the job again.", "pull request #%d goes to %s and the job runs for %s", number, got, d.runner.Ref)
-		}
-		return nil
-	}
-	return d.merged(ctx, pr)
+	return d.judgedFor(ctx, pr, "")
 }
 
 // merged finds the head of a pull request: what the commit that the job runs on
@@ -244,27 +306,78 @@ func (d *decision) merged(ctx context.Context, pr PullRequest) error {
 				"the commit %s does not merge pull request #%d into its base", d.runner.SHA, pr.Number)
 		}
 		c.Head, c.Workspace = pr.Head, []string{pr.Head}
-		return nil
+		return d.judgedFor(ctx, pr, "")
 	}
-	into, head := parents[0], parents[1]
-	c.Head, c.Workspace = head, []string{d.runner.SHA, head}
+	c.Head, c.Workspace = parents[1], []string{d.runner.SHA, parents[1]}
+	return d.judgedFor(ctx, pr, parents[0])
+}
+
+// judgedFor names the commit whose contracts judge a pull request: of the one that the forge
+// names, and the one that the job's commit merges into ("" for none), the newer.
+func (d *decision) judgedFor(ctx context.Context, pr PullRequest, into string) error {
+	if err := d.judgedAt(pr.BaseRef, pr.Base); err != nil || d.change.Untrusted != nil {
+		return err
+	}
+	tip, ok, err := d.forge.Tip(ctx, pr.BaseRef)
+	if err != nil {
+		return err
+	}
+	on := func(commit string) (bool, error) {
+		if commit == tip {
+			return true, nil
+		}
+		return d.forge.IsAncestor(ctx, commit, tip)
+	}
+	switch {
+	case !ok:
+		d.distrust("the base branch %s is gone", pr.BaseRef)
+		return nil
+	case into == "" && d.review:
+		return d.judgedAt(pr.BaseRef, tip)
+	case into == "":
+		if ok, err = on(pr.Base); err == nil && !ok {
+			d.distrust("the base %s is not on the base branch %s", pr.Base, pr.BaseRef)
+		}
+		return err
+	}
 	// A pull request can be opened against one branch, and sent to another one while
 	// the job runs: its commit then holds what no trusted branch has.
-	ok := into == pr.Base
+	if ok, err = on(into); err != nil {
+		return err
+	}
 	if !ok {
-		if ok, err = d.on(ctx, into, pr.BaseRef); err != nil {
+		d.distrust("the job runs on a merge with %s, which is not on the base branch %s", into, pr.BaseRef)
+		return nil
+	}
+	base := tip
+	if !d.review {
+		if base, err = d.newer(ctx, into, pr.Base, tip); err != nil {
 			return err
 		}
 	}
-	if !ok {
-		c.ContractCommit = ""
-		d.distrust("the job runs on a merge with %s, which is not on the base branch %s", into, pr.BaseRef)
+	return d.judgedAt(pr.BaseRef, base)
+}
+
+// newer is the later one of a commit that is on a branch and one that may be, given
+// the branch's tip.
+func (d *decision) newer(ctx context.Context, known, other, tip string) (string, error) {
+	if known == other || known == tip || other == tip {
+		if other == tip {
+			return other, nil
+		}
+		return known, nil
 	}
-	return nil
+	if older, err := d.forge.IsAncestor(ctx, other, known); err != nil || older {
+		return known, err
+	}
+	if on, err := d.forge.IsAncestor(ctx, other, tip); err != nil || !on {
+		return known, err
+	}
+	return other, nil
 }
 
 // queued is the branch that a merge queue makes for a group.
-var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/(.+)/pr-[0-9]+-([0-9a-f]{40}|[0-9a-f]{64})$`)
+var queued = regexp.MustCompile(`^refs/heads/` + queue + `(.+)/pr-[0-9]+-([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 func (d *decision) mergeGroup(ctx context.Context) error {
 	m := queued.FindStringSubmatch(d.runner.Ref)
@@ -272,17 +385,42 @@ func (d *decision) mergeGroup(ctx context.Context) error {
 		return fault.New(fault.ActionEventUnsupported, "", "GITHUB_REF is %q, which is no branch of a merge queue", d.runner.Ref)
 	}
 	d.change.Head, d.change.Workspace = d.runner.SHA, []string{d.runner.SHA}
-	if err := d.judgedAt(m[1], m[2]); err != nil || d.change.Untrusted != nil {
+	branch, base := m[1], m[2]
+	if err := d.judgedAt(branch, base); err != nil || d.change.Untrusted != nil {
 		return err
 	}
-	ok, err := d.forge.IsAncestor(ctx, m[2], d.runner.SHA)
-	if err != nil {
+	if ok, err := d.forge.IsAncestor(ctx, base, d.runner.SHA); err != nil {
 		return err
+	} else if !ok {
+		return fault.New(fault.ActionEventUnsupported, "", "the merge group's head %s does not stand on its base %s", d.runner.SHA, base)
 	}
-	if !ok {
-		return fault.New(fault.ActionEventUnsupported, "", "the merge group's head %s does not stand on its base %s", d.runner.SHA, m[2])
+	tip, ok, err := d.forge.Tip(ctx, branch)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		d.distrust("the base branch %s is gone", branch)
+		return nil
+	case tip == base:
+		return nil
 	}
-	return nil
+	if on, err := d.forge.IsAncestor(ctx, base, tip); err != nil {
+		return err
+	} else if on {
+		if d.review {
+			return d.judgedAt(branch, tip)
+		}
+		return nil
+	}
+	// An earlier group is not merged yet, or never will be.
+	if stands, err := d.forge.IsAncestor(ctx, tip, base); err != nil {
+		return err
+	} else if !stands {
+		d.distrust("the merge group stands on %s, which is not on the base branch %s, and does not stand on that branch as it is now", base, branch)
+		return nil
+	}
+	d.change.Stacked = base
+	return d.judgedAt(branch, tip)
 }
 
 // commit is for events that are about one commit.
@@ -352,6 +490,9 @@ func (d *decision) on(ctx context.Context, commit, branch string) (bool, error) 
 	tip, ok, err := d.forge.Tip(ctx, branch)
 	if err != nil || !ok {
 		return false, err
+	}
+	if commit == tip {
+		return true, nil
 	}
 	return d.forge.IsAncestor(ctx, commit, tip)
 }

@@ -51,14 +51,17 @@ func (h hub) IsAncestor(ctx context.Context, ancestor, descendant string) (bool,
 // c makes a commit's name out of a letter.
 func c(letter string) string { return strings.Repeat(letter, 40) }
 
-// world: main is a-b, release r on a, evil e on a; the head 1 stands on a. 2
-// merges it into b, 3 merges it into evil's e.
+// world: main is a-f-b, release d on a, evil e on a; the head 1 stands on a. 2
+// merges it into b, 3 merges it into evil's e, 5 into a and 6 into f. 4 is a group of the
+// merge queue on b, and 7 one on 4. main had 9, before that was taken back.
 func world() hub {
 	return hub{
-		branches: map[string]string{"main": c("b"), "release/1": c("d"), "evil": c("e"), "work": c("1")},
+		branches: map[string]string{"main": c("b"), "release/1": c("d"), "evil": c("e"), "work": c("1"),
+			"gh-readonly-queue/main/pr-9-" + c("b"): c("e")},
 		parents: map[string][]string{
-			c("b"): {c("a")}, c("d"): {c("a")}, c("e"): {c("a")}, c("1"): {c("a")},
-			c("2"): {c("b"), c("1")}, c("3"): {c("e"), c("1")}, c("4"): {c("b"), c("1")},
+			c("f"): {c("a")}, c("b"): {c("f")}, c("d"): {c("a")}, c("e"): {c("a")}, c("1"): {c("a")}, c("9"): {c("f")},
+			c("2"): {c("b"), c("1")}, c("3"): {c("e"), c("1")}, c("4"): {c("b"), c("1")}, c("5"): {c("a"), c("1")}, c("6"): {c("f"), c("1")},
+			c("7"): {c("4"), c("d")}, c("8"): {c("9"), c("1")},
 		},
 		pulls: map[int]change.PullRequest{
 			7: {Number: 7, Head: c("1"), BaseRef: "main", Base: c("b")},
@@ -66,6 +69,10 @@ func world() hub {
 			9: {Number: 9, Head: c("1"), BaseRef: "release/1", Base: c("d"), Fork: true},
 			// Its base was older when it was last updated.
 			10: {Number: 10, Head: c("1"), BaseRef: "main", Base: c("a")},
+			11: {Number: 11, Head: c("1"), BaseRef: "main", Base: c("f"), Dependabot: true},
+			12: {Number: 12, Head: c("1"), BaseRef: "main", Base: c("9")},
+			13: {Number: 13, Head: c("1"), BaseRef: "gh-readonly-queue/main/pr-9-" + c("b"), Base: c("e")},
+			14: {Number: 14, Head: c("1"), BaseRef: "gone", Base: c("a")},
 		},
 	}
 }
@@ -79,9 +86,29 @@ func TestDecide(t *testing.T) {
 		baseRef         string
 		workspace       string // letters
 		untrusted       string // part of the message
+		stacked         string // a letter
+		review          string // the contract's commit for a job that reviews; "" is by
 	}{
 		"a pull request":                       {event: "pull_request", ref: "refs/pull/7/merge", sha: "2", head: "1", base: "b", by: "b", baseRef: "main", workspace: "21"},
-		"by the base that the forge names":     {event: "pull_request", ref: "refs/pull/10/merge", sha: "2", head: "1", base: "a", by: "a", baseRef: "main", workspace: "21"},
+		"an old base by the forge":             {event: "pull_request", ref: "refs/pull/10/merge", sha: "2", head: "1", base: "b", by: "b", baseRef: "main", workspace: "21"},
+		"an old base, and an old merge":        {event: "pull_request", ref: "refs/pull/10/merge", sha: "6", head: "1", base: "f", by: "f", baseRef: "main", workspace: "61", review: "b"},
+		"a merge with an older base":           {event: "pull_request", ref: "refs/pull/11/merge", sha: "5", head: "1", base: "f", by: "f", baseRef: "main", workspace: "51", review: "b"},
+		"a merge with an older base, the tip":  {event: "pull_request", ref: "refs/pull/7/merge", sha: "6", head: "1", base: "b", by: "b", baseRef: "main", workspace: "61"},
+		"a base that was taken back":           {event: "pull_request", ref: "refs/pull/12/merge", sha: "8", head: "1", base: "9", baseRef: "main", workspace: "81", untrusted: "a merge with " + c("9") + ", which is not on the base branch main"},
+		"the same, and a merge with the tip":   {event: "pull_request", ref: "refs/pull/12/merge", sha: "2", head: "1", base: "b", by: "b", baseRef: "main", workspace: "21"},
+		"the same, and an old merge":           {event: "pull_request", ref: "refs/pull/12/merge", sha: "5", head: "1", base: "a", by: "a", baseRef: "main", workspace: "51", review: "b"},
+		"no merge, a base that was taken back": {event: "pull_request", ref: "refs/pull/12/merge", sha: "1", head: "1", base: "9", baseRef: "main", workspace: "1", untrusted: "the base " + c("9") + " is not on the base branch main", review: "b"},
+		"no merge, an old base":                {event: "pull_request", ref: "refs/pull/10/merge", sha: "1", head: "1", base: "a", by: "a", baseRef: "main", workspace: "1", review: "b"},
+		"to a branch that is gone":             {event: "pull_request", ref: "refs/pull/14/merge", sha: "5", trusted: []string{"gone"}, head: "1", base: "a", baseRef: "gone", workspace: "51", untrusted: "the base branch gone is gone"},
+		"to a branch that is called a queue's": {event: "pull_request", ref: "refs/pull/13/merge", sha: "3", trusted: []string{"**"}, head: "1", base: "e", baseRef: "gh-readonly-queue/main/pr-9-" + c("b"), workspace: "31", untrusted: "is not trusted"},
+		"target, from the default branch":      {event: "pull_request_target", ref: "refs/heads/main", sha: "b", number: 9, trusted: []string{"release/*"}, head: "1", base: "d", by: "d", baseRef: "release/1", workspace: "1"},
+		"target, to an attacker's":             {event: "pull_request_target", ref: "refs/heads/main", sha: "b", number: 8, head: "1", base: "e", baseRef: "evil", workspace: "1", untrusted: "the base branch evil is not trusted"},
+		"target, a base that was taken back":   {event: "pull_request_target", ref: "refs/heads/main", sha: "b", number: 12, head: "1", base: "9", baseRef: "main", workspace: "1", untrusted: "the base " + c("9") + " is not on the base branch main", review: "b"},
+		"a merge group on an older base":       {event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-7-" + c("f"), sha: "4", head: "4", base: "f", by: "f", baseRef: "main", workspace: "4", review: "b"},
+		"a merge group on another one":         {event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-8-" + c("4"), sha: "7", head: "7", base: "b", by: "b", baseRef: "main", workspace: "7", stacked: "4"},
+		"a merge group on what is not the tip": {event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-8-" + c("9"), sha: "8", head: "8", base: "9", baseRef: "main", workspace: "8", untrusted: "the merge group stands on " + c("9") + ", which is not on the base branch main"},
+		"a push to what is called a queue's":   {event: "push", ref: "refs/heads/gh-readonly-queue/main/pr-9-" + c("b"), sha: "e", trusted: []string{"**"}, head: "e", base: "b", by: "b", baseRef: "main", workspace: "e"},
+		"by hand, on one":                      {event: "workflow_dispatch", ref: "refs/heads/gh-readonly-queue/main/pr-9-" + c("b"), sha: "e", head: "e", base: "b", by: "b", baseRef: "main", workspace: "e"},
 		"the event's number does not count":    {event: "pull_request", ref: "refs/pull/7/merge", sha: "2", number: 8, head: "1", base: "b", by: "b", baseRef: "main", workspace: "21"},
 		"to a branch of an attacker's":         {event: "pull_request", ref: "refs/pull/8/merge", sha: "3", head: "1", base: "e", baseRef: "evil", workspace: "31", untrusted: "the base branch evil is not trusted; trusted are: main"},
 		"sent to main after it was merged":     {event: "pull_request", ref: "refs/pull/7/merge", sha: "3", head: "1", base: "b", baseRef: "main", workspace: "31", untrusted: "which is not on the base branch main"},
@@ -101,13 +128,28 @@ func TestDecide(t *testing.T) {
 		"by hand, elsewhere":                   {event: "workflow_dispatch", ref: "refs/heads/evil", sha: "e", head: "e", base: "b", by: "b", baseRef: "main", workspace: "e"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := change.Decide(t.Context(), change.Runner{Event: tt.event, Repository: "acme/shop", Ref: tt.ref, SHA: c(tt.sha), Number: tt.number, RunID: "5"}, world(), change.Trusted{Patterns: tt.trusted})
+			runner, trusted := change.Runner{Event: tt.event, Repository: "acme/shop", Ref: tt.ref, SHA: c(tt.sha), Number: tt.number, RunID: "5"}, change.Trusted{Patterns: tt.trusted}
+			got, err := change.Decide(t.Context(), runner, world(), trusted)
 			if err != nil {
 				t.Fatal(err)
 			}
 			by := ""
 			if tt.by != "" {
 				by = c(tt.by)
+			}
+			stacked := ""
+			if tt.stacked != "" {
+				stacked = c(tt.stacked)
+			}
+			if got.Stacked != stacked {
+				t.Errorf("stacked on %.1s", got.Stacked)
+			}
+			later := by
+			if tt.review != "" {
+				later = c(tt.review)
+			}
+			if again, err := change.Review(t.Context(), runner, world(), trusted); err != nil || again.ContractCommit != later || again.Head != got.Head || (again.Untrusted == nil) != (later != "") {
+				t.Errorf("reviewed by %.1s: %+v, %v", later, again, err)
 			}
 			if got.Head != c(tt.head) || got.Base != c(tt.base) || got.BaseRef != tt.baseRef || got.ContractCommit != by {
 				t.Errorf("head %.1s base %.1s (%s) contract %.1s", got.Head, got.Base, got.BaseRef, got.ContractCommit)
@@ -139,7 +181,7 @@ func TestDecideRefuses(t *testing.T) {
 		"an event about no change":       {change.Runner{Event: "issue_comment", Ref: "refs/heads/main", SHA: c("b")}, `the event "issue_comment"`},
 		"a pull request without number":  {change.Runner{Event: "pull_request", Ref: "refs/heads/main", SHA: c("b"), Number: 7}, "names no pull request"},
 		"a target without number":        {change.Runner{Event: "pull_request_target", Ref: "refs/heads/main", SHA: c("b")}, "names no pull request"},
-		"a target with another's number": {change.Runner{Event: "pull_request_target", Ref: "refs/heads/main", SHA: c("b"), Number: 8}, "goes to refs/heads/evil and the job runs for refs/heads/main"},
+		"a target with another's number": {change.Runner{Event: "pull_request_target", Ref: "refs/heads/work", SHA: c("b"), Number: 8}, "goes to refs/heads/evil and the job runs for refs/heads/work"},
 		"a commit that merges nothing":   {change.Runner{Event: "pull_request", Ref: "refs/pull/7/merge", SHA: c("a")}, "does not merge pull request #7"},
 		"no branch of a queue":           {change.Runner{Event: "merge_group", Ref: "refs/heads/main", SHA: c("b")}, "which is no branch of a merge queue"},
 		"a group beside its base":        {change.Runner{Event: "merge_group", Ref: "refs/heads/gh-readonly-queue/main/pr-7-" + c("b"), SHA: c("e")}, "does not stand on its base"},
@@ -159,8 +201,16 @@ func TestDecideRefuses(t *testing.T) {
 	if err != nil || got.Untrusted == nil || got.ContractCommit != "" || len(got.Workspace) != 0 {
 		t.Errorf("a pull request to a branch of an attacker's: %+v, %v", got, err)
 	}
-	if got, err = change.Of(t.Context(), change.Runner{Event: "pull_request", Repository: "a/b", Ref: "x", SHA: c("1"), RunID: "5"}, world(), change.Trusted{}, world().pulls[7]); err != nil || got.Untrusted != nil || got.ContractCommit != c("b") || got.Head != c("1") || got.Number != 7 {
-		t.Errorf("a pull request: %+v, %v", got, err)
+	// Whatever base the forge names, the tip of its branch judges.
+	for number, unsignable := range map[int]bool{7: false, 10: false, 11: true, 12: false} {
+		got, err = change.Of(t.Context(), change.Runner{Event: "pull_request", Repository: "a/b", Ref: "x", SHA: c("1"), RunID: "5"}, world(), change.Trusted{}, world().pulls[number])
+		if err != nil || got.Untrusted != nil || got.ContractCommit != c("b") || got.Base != c("b") || got.Head != c("1") || got.Number != number || got.Unsignable != unsignable || got.Fork {
+			t.Errorf("pull request %d: %+v, %v", number, got, err)
+		}
+	}
+	got, err = change.Of(t.Context(), change.Runner{Event: "pull_request", Repository: "a/b", Ref: "x", SHA: c("1"), RunID: "5"}, world(), change.Trusted{Patterns: []string{"release/*"}}, world().pulls[9])
+	if err != nil || got.ContractCommit != c("d") || !got.Fork || !got.Unsignable {
+		t.Errorf("a fork's: %+v, %v", got, err)
 	}
 	h := world()
 	h.down = errors.New("no answer")

@@ -46,6 +46,7 @@ type Client struct {
 	api    *github.Client
 	server *url.URL
 	path   string // repos/owner/name, escaped
+	known  cache
 }
 
 var repositoryName = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)

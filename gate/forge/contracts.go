@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -119,11 +120,10 @@ type reader interface {
 // gitObjects reads from a commit that git fetched.
 type gitObjects struct{ *source.Commit }
 
-// objects reads through the API, each folder once.
+// objects reads through the API, each object once.
 type objects struct {
 	client *Client
 	commit string
-	seen   map[string][]source.Entry
 }
 
 // Root implements reader. That the commit can be read is what makes a name that
@@ -141,8 +141,8 @@ func (o *objects) Root(ctx context.Context) (string, error) {
 
 // Tree implements reader.
 func (o *objects) Tree(ctx context.Context, id string) ([]source.Entry, error) {
-	if entries, ok := o.seen[id]; ok {
-		return entries, nil
+	if known, ok := recall[[]source.Entry](&o.client.known, "tree "+id); ok {
+		return known, nil
 	}
 	r := request{path: "git/trees/" + id, what: "read a folder of the commit " + o.commit, permission: "contents: read"}
 	got, err := read[github.Tree](ctx, o.client, r)
@@ -162,15 +162,15 @@ func (o *objects) Tree(ctx context.Context, id string) ([]source.Entry, error) {
 		names[entry.Path] = true
 		entries = append(entries, entry)
 	}
-	if o.seen == nil {
-		o.seen = map[string][]source.Entry{}
-	}
-	o.seen[id] = entries
+	o.client.known.keep("tree "+id, entries, int64(len(entries))*entryBytes)
 	return entries, nil
 }
 
 // Blob implements reader.
 func (o *objects) Blob(ctx context.Context, id string, max int64) ([]byte, error) {
+	if known, ok := recall[[]byte](&o.client.known, "blob "+id); ok && int64(len(known)) <= max {
+		return bytes.Clone(known), nil
+	}
 	r := request{path: "git/blobs/" + id, accept: "application/vnd.github.raw+json", what: "read a file of the commit " + o.commit, permission: "contents: read"}
 	data, _, err := o.client.do(ctx, r)
 	if err != nil {
@@ -178,6 +178,9 @@ func (o *objects) Blob(ctx context.Context, id string, max int64) ([]byte, error
 	}
 	if int64(len(data)) > max {
 		return nil, unavailable("a file of the commit %s has more than %d bytes", o.commit, max)
+	}
+	if blobID(id, data) == id { // what is something else, the caller refuses
+		o.client.known.keep("blob "+id, bytes.Clone(data), int64(len(data)))
 	}
 	return data, nil
 }

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -251,5 +252,82 @@ func TestEdits(t *testing.T) {
 		if got := firstLine(patch); got != line {
 			t.Errorf("%q: %d", patch, got)
 		}
+	}
+}
+
+// What an id names is asked for once by a client: the contracts and the edits share it.
+func TestNothingIsReadTwice(t *testing.T) {
+	w := newWorld(t)
+	base := w.commit(".gate/contracts/a.json", "a", ".gate/approvals/x", "x", "other", "y")
+	head := w.commit("other", "z")
+	w.get("/compare/"+base+"..."+head, map[string]any{"status": "ahead", "merge_base_commit": map[string]string{"sha": base}})
+	c := w.client()
+	for range 2 {
+		if _, err := c.Parents(context.Background(), head); err != nil {
+			t.Error(err)
+		}
+		docs, err := c.Contracts(context.Background(), base, all)
+		if err != nil || !slices.Equal(paths(docs), []string{".gate/contracts/a.json=a"}) {
+			t.Errorf("%q, %v", paths(docs), err)
+		}
+		docs[0].Bytes[0] = 'b' // is the caller's own
+		if edits, err := c.Edits(context.Background(), base, head, append([]string{".gate/*", ".gate/approvals/*"}, all...)); err != nil || len(edits) != 0 {
+			t.Errorf("%v, %v", edits, err)
+		}
+	}
+	// Two commits with a top folder each, .gate and its two folders, a file, a comparison.
+	if len(w.requests) != 9 {
+		t.Errorf("%d requests: %q", len(w.requests), w.requests)
+	}
+	for _, r := range w.requests {
+		if w.count(r) != 1 {
+			t.Errorf("%s was made %d times", r, w.count(r))
+		}
+	}
+}
+
+// The cache is bounded, by number and by bytes; what moves is not in it.
+func TestCache(t *testing.T) {
+	c := &cache{}
+	for i := range maxKnown + 10 {
+		c.keep(fmt.Sprint(i), i, 0)
+	}
+	if len(c.known) != maxKnown {
+		t.Errorf("%d", len(c.known))
+	}
+	c = &cache{}
+	c.keep("a", "1", maxKnownBytes)
+	c.keep("b", "2", 1)
+	c.keep("a", "other", 0)
+	if v, ok := recall[string](c, "a"); !ok || v != "1" {
+		t.Errorf("%q, %v", v, ok)
+	}
+	if _, ok := recall[string](c, "b"); ok {
+		t.Error("more was kept than fits")
+	}
+	w := newWorld(t)
+	commit := w.commit("a", "1")
+	w.get("/git/ref/heads/main", map[string]any{"ref": "refs/heads/main", "object": map[string]any{"type": "commit", "sha": commit}})
+	client := w.client()
+	for range 2 {
+		if _, _, err := client.Tip(context.Background(), "main"); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := w.count("GET /git/ref/heads/main"); n != 2 {
+		t.Errorf("a branch was asked for %d times", n)
+	}
+}
+
+// A head that never was on its base differs from the base itself.
+func TestEditsOfAnOrphan(t *testing.T) {
+	w := newWorld(t)
+	base := w.commit(".gate/contracts/a.json", "a")
+	w.git("checkout", "-q", "--orphan", "other")
+	head := w.commit(".gate/contracts/a.json", "b")
+	w.fail("GET /compare/"+base+"..."+head, says(404, `{"message":"No common ancestor between x and y."}`))
+	edits, err := w.client().Edits(context.Background(), base, head, all)
+	if want := []Edit{{".gate/contracts/a.json", "", Modified, 1}}; err != nil || !slices.Equal(edits, want) {
+		t.Errorf("%+v, %v", edits, err)
 	}
 }

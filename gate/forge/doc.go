@@ -32,6 +32,9 @@
 //
 // # What is not done twice
 //
+// What an id names never changes, so a client asks for each commit, folder and file
+// once: a repository's token may make a thousand requests an hour.
+//
 // A check-run whose request was cut off may exist. It is looked for by its name and
 // its external id before it is posted again, and the annotations of one are
 // counted before more are added.

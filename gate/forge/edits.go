@@ -34,8 +34,8 @@ type Edit struct {
 }
 
 // Edits gives what a change does to the files that patterns match, in the order
-// of their paths: between the commit where the change left the base, and its
-// head. Which files differ is read from the two commits, for GitHub's comparison ends at
+// of their paths: between the commit where the change left the base (the base itself,
+// when it never was on it), and its head. Which files differ is read from the two commits, for GitHub's comparison ends at
 // 300 files; the comparison adds the lines and the renames that it shows.
 func (c *Client) Edits(ctx context.Context, base, head string, patterns []string) ([]Edit, error) {
 	parsed, err := parsePatterns(patterns)
@@ -47,6 +47,9 @@ func (c *Client) Edits(ctx context.Context, base, head string, patterns []string
 		return nil, err
 	}
 	fork := compared.GetMergeBaseCommit().GetSHA()
+	if compared.GetStatus() == unrelated {
+		fork = base
+	}
 	if !bundle.IsRevision(fork) {
 		return nil, unreachable("the gate could not compare %s with %s: GitHub's answer is not understood: %v", base, head, errors.New("it names no merge base"))
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/google/go-github/v62/github"
@@ -46,6 +48,7 @@ type PullRequest struct {
 	State          string // open or closed
 	Merged         bool
 	Author         string // login; "" when the account is gone
+	Bot            bool   // the author is an App, not a person
 	Head           string // the commit
 	HeadRef        string // the branch, without refs/heads/
 	HeadRepository string // owner/name; "" when it is gone
@@ -76,7 +79,8 @@ func (c *Client) PullRequest(ctx context.Context, number int) (PullRequest, erro
 
 func (c *Client) pullRequest(got *github.PullRequest) (PullRequest, error) {
 	out := PullRequest{
-		Number: got.GetNumber(), State: got.GetState(), Merged: got.GetMerged() || got.MergedAt != nil, Author: got.GetUser().GetLogin(),
+		Number: got.GetNumber(), State: got.GetState(), Merged: got.GetMerged() || got.MergedAt != nil,
+		Author: got.GetUser().GetLogin(), Bot: got.GetUser().GetType() == "Bot",
 		Head: got.GetHead().GetSHA(), HeadRef: got.GetHead().GetRef(), HeadRepository: got.GetHead().GetRepo().GetFullName(),
 		Base: got.GetBase().GetSHA(), BaseRef: got.GetBase().GetRef(),
 	}
@@ -91,19 +95,41 @@ func (c *Client) pullRequest(got *github.PullRequest) (PullRequest, error) {
 	return out, nil
 }
 
-// PullRequestsFor gives the open pull requests whose head is a commit.
-func (c *Client) PullRequestsFor(ctx context.Context, commit string) ([]PullRequest, error) {
-	if err := commitIDs(commit); err != nil {
+// dependabot is the login of GitHub's own. No person's can have brackets.
+const dependabot = "dependabot[bot]"
+
+// Dependabot says that GitHub's Dependabot opened the pull request. Whoever may push can
+// give a branch a name of its kind; that is not looked at.
+func (p PullRequest) Dependabot() bool { return p.Bot && p.Author == dependabot }
+
+// Head is where a pull request comes from.
+type Head struct {
+	Repository string // owner/name
+	Branch     string // without refs/heads/
+	Commit     string
+}
+
+// PullRequestsFor gives the open pull requests to this repository whose head is a
+// commit on a branch, of this repository or of a fork. (The pull requests "of a commit",
+// which the API has too, are none for a commit that only a fork has.)
+//
+// Source: https://docs.github.com/en/rest/pulls/pulls#list-pull-requests
+func (c *Client) PullRequestsFor(ctx context.Context, head Head) ([]PullRequest, error) {
+	if err := commitIDs(head.Commit); err != nil {
 		return nil, err
 	}
-	r := request{path: "commits/" + commit + "/pulls", what: "find the pull requests of " + commit, permission: "pull-requests: read"}
+	owner, _, ok := strings.Cut(head.Repository, "/")
+	if !ok || owner == "" || head.Branch == "" {
+		return nil, fault.New(fault.ActionInputInvalid, "", "%q of %q is no branch that a pull request could come from", head.Branch, head.Repository)
+	}
+	from := owner + ":" + head.Branch
+	r := request{path: "pulls?state=open&head=" + url.QueryEscape(from), what: fmt.Sprintf("find the pull requests of %q", from), permission: "pull-requests: read"}
 	var out []PullRequest
 	var wrong error
 	err := pages(ctx, c, r, func(list *[]*github.PullRequest) page {
 		for _, got := range *list {
-			// Of a commit that is in a pull request, but not its head, they are listed too;
-			// and those of forks among themselves.
-			if got.GetState() != "open" || got.GetHead().GetSHA() != commit || !strings.EqualFold(got.GetBase().GetRepo().GetFullName(), c.config.Repository) {
+			// The branch can have gone on, and an owner can have a fork beside the repository.
+			if got.GetState() != "open" || got.GetHead().GetSHA() != head.Commit || !strings.EqualFold(got.GetBase().GetRepo().GetFullName(), c.config.Repository) {
 				continue
 			}
 			pr, err := c.pullRequest(got)
@@ -126,6 +152,9 @@ func (c *Client) commit(ctx context.Context, id string) (*github.Commit, error) 
 	if err := commitIDs(id); err != nil {
 		return nil, err
 	}
+	if known, ok := recall[*github.Commit](&c.known, "commit "+id); ok {
+		return known, nil
+	}
 	r := request{path: "git/commits/" + id, what: "read the commit " + id, permission: "contents: read"}
 	got, err := read[github.Commit](ctx, c, r)
 	if err != nil {
@@ -134,6 +163,7 @@ func (c *Client) commit(ctx context.Context, id string) (*github.Commit, error) 
 	if got.GetSHA() != id || !bundle.IsRevision(got.GetTree().GetSHA()) {
 		return nil, misunderstood(r, errors.New("it is about another commit, or names no tree"))
 	}
+	c.known.keep("commit "+id, got, 0)
 	return got, nil
 }
 
@@ -197,26 +227,59 @@ func (c *Client) tipMissing(ctx context.Context, branch string) (string, bool, e
 	return "", false, nil
 }
 
+// unrelated is the status of two commits that have no ancestor in common. The API
+// answers 404 for them.
+const unrelated = "unrelated"
+
 // comparison asks how two commits are related, and what lies between.
 func (c *Client) comparison(ctx context.Context, base, head string) (*github.CommitsComparison, error) {
 	if err := commitIDs(base, head); err != nil {
 		return nil, err
 	}
+	if known, ok := recall[*github.CommitsComparison](&c.known, "compare "+base+" "+head); ok {
+		return known, nil
+	}
 	r := request{path: "compare/" + base + "..." + head + "?per_page=1", what: "compare " + base + " with " + head, permission: "contents: read"}
 	got, err := read[github.CommitsComparison](ctx, c, r)
+	var a *answered
+	if errors.As(err, &a) && a.status == http.StatusNotFound && strings.Contains(a.message, "No common ancestor") {
+		got, err = &github.CommitsComparison{Status: github.String(unrelated)}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	switch got.GetStatus() {
-	case "ahead", "behind", "identical", "diverged":
+	case "ahead", "behind", "identical", "diverged", unrelated:
+		var size int64
+		for _, f := range got.Files {
+			size += int64(len(f.GetPatch()) + entryBytes)
+		}
+		c.known.keep("compare "+base+" "+head, got, size)
 		return got, nil
 	}
 	return nil, misunderstood(r, fmt.Errorf("the status is %q", got.GetStatus()))
 }
 
-// IsAncestor says whether one commit can be reached from another, or is it.
+// IsAncestor says whether one commit can be reached from another, or is it. One that is
+// not there any more cannot.
 func (c *Client) IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error) {
+	if ancestor == descendant {
+		return true, commitIDs(ancestor)
+	}
+	// Both ways are one question.
+	if back, ok := recall[*github.CommitsComparison](&c.known, "compare "+descendant+" "+ancestor); ok {
+		return back.GetStatus() == "behind", nil
+	}
 	got, err := c.comparison(ctx, ancestor, descendant)
+	if status(err) == http.StatusNotFound {
+		if _, e := c.commit(ctx, descendant); e != nil {
+			return false, err
+		}
+		// So commits may be read.
+		if _, e := c.commit(ctx, ancestor); status(e) == http.StatusNotFound {
+			return false, nil
+		}
+	}
 	if err != nil {
 		return false, err
 	}

@@ -3,10 +3,14 @@ package forge
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,15 +111,43 @@ func TestPullRequestsFor(t *testing.T) {
 		list = append(list, other)
 	}
 	list = append(list, pull(2, one, "eve/shop"))
-	w.mux.HandleFunc("GET "+under+"/commits/"+one+"/pulls", func(rw http.ResponseWriter, r *http.Request) { answer(rw, 200, paged(rw, r, list)) })
-	got, err := w.client().PullRequestsFor(context.Background(), one)
+	w.mux.HandleFunc("GET "+under+"/pulls", func(rw http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); q.Get("state") != "open" || q.Get("head") != "eve:fix/a&b+c" {
+			t.Errorf("asked for %s", r.URL.RawQuery)
+		}
+		answer(rw, 200, paged(rw, r, list))
+	})
+	head := Head{"eve/shop", "fix/a&b+c", one}
+	got, err := w.client().PullRequestsFor(context.Background(), head)
 	if err != nil || len(got) != 2 || got[0].Number != 1 || got[1].Number != 2 || !got[1].Fork {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, body := range []string{"null", "", "{}"} {
-		w.fail("GET /commits/"+one+"/pulls", says(200, body))
-		_, err := w.client().PullRequestsFor(context.Background(), one)
+		w.fail("GET /pulls", says(200, body))
+		_, err := w.client().PullRequestsFor(context.Background(), head)
 		faulty(t, err, fault.ActionForgeUnreachable, "not understood")
+	}
+	for _, none := range []Head{{"", "topic", one}, {"eve/shop", "", one}, {"eve/shop", "topic", "main"}} {
+		_, err := w.client().PullRequestsFor(context.Background(), none)
+		faulty(t, err, fault.ActionInputInvalid)
+	}
+}
+
+// Dependabot is who GitHub says that it is, and neither a person of a similar name
+// nor a branch.
+func TestDependabot(t *testing.T) {
+	for _, tt := range []struct {
+		login, kind string
+		want        bool
+	}{{"dependabot[bot]", "Bot", true}, {"dependabot[bot]", "User", false}, {"dependabot", "Bot", false}, {"renovate[bot]", "Bot", false}} {
+		w := newWorld(t)
+		p := pull(1, one, "acme/shop")
+		p["head"].(object)["ref"] = "dependabot/go_modules/x"
+		p["user"] = object{"login": tt.login, "type": tt.kind}
+		w.get("/pulls/1", p)
+		if got, err := w.client().PullRequest(context.Background(), 1); err != nil || got.Dependabot() != tt.want {
+			t.Errorf("%s (%s): %v, %v", tt.login, tt.kind, got.Dependabot(), err)
+		}
 	}
 }
 
@@ -139,13 +171,47 @@ func TestCommits(t *testing.T) {
 	faulty(t, err, fault.ActionPermissionMissing, "`contents: read`")
 	for status, want := range map[string]bool{"ahead": true, "identical": true, "behind": false, "diverged": false} {
 		w.fail("GET /compare/"+one+"..."+two, says(200, `{"status":"`+status+`"}`))
-		if got, err := c.IsAncestor(context.Background(), one, two); err != nil || got != want {
+		if got, err := w.client().IsAncestor(context.Background(), one, two); err != nil || got != want {
 			t.Errorf("%s: %v, %v", status, got, err)
 		}
 	}
 	w.fail("GET /compare/"+one+"..."+two, says(200, `{}`))
 	_, err = c.IsAncestor(context.Background(), one, two)
 	faulty(t, err, fault.ActionForgeUnreachable)
+}
+
+// What is not on a branch is told from what may not be seen.
+func TestIsAncestor(t *testing.T) {
+	w := newWorld(t)
+	first := w.commit("a", "1")
+	second := w.commit("a", "2")
+	compared := "GET /compare/" + first + "..." + second
+	c := w.client()
+	if got, err := c.IsAncestor(context.Background(), first, first); err != nil || !got {
+		t.Errorf("itself: %v, %v", got, err)
+	}
+	w.fail(compared, says(404, `{"message":"No common ancestor between x and y."}`))
+	for range 2 { // the second time, it is known
+		if got, err := c.IsAncestor(context.Background(), first, second); err != nil || got {
+			t.Errorf("an orphan: %v, %v", got, err)
+		}
+	}
+	// The other way around it is the same answer.
+	c = w.client()
+	w.fail(compared, says(200, `{"status":"ahead"}`))
+	for _, pair := range [][2]string{{first, second}, {first, second}, {second, first}} {
+		if got, err := c.IsAncestor(context.Background(), pair[0], pair[1]); err != nil || got != (pair[0] == first) {
+			t.Errorf("%q: %v, %v", pair, got, err)
+		}
+	}
+	// A commit that is gone is on no branch; one that may not be seen could be.
+	if got, err := w.client().IsAncestor(context.Background(), one, second); err != nil || got {
+		t.Errorf("a commit that is gone: %v, %v", got, err)
+	}
+	_, err := w.client().IsAncestor(context.Background(), one, two)
+	faulty(t, err, fault.ActionPermissionMissing, "`contents: read`")
+	_, err = w.client().IsAncestor(context.Background(), first, second)
+	faulty(t, err, fault.ActionPermissionMissing, "`contents: read`")
 }
 
 func TestTip(t *testing.T) {
@@ -213,6 +279,64 @@ func TestArtifacts(t *testing.T) {
 	faulty(t, err, fault.ActionForgeUnreachable, "lacks the list")
 }
 
+// kept is a file that a download goes to.
+type kept struct {
+	*os.File
+	t *testing.T
+}
+
+func aFile(t *testing.T) kept {
+	f, err := os.Create(filepath.Join(t.TempDir(), "artifact.zip"))
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	return kept{f, t}
+}
+
+func (k kept) String() string {
+	data, err := os.ReadFile(k.Name())
+	must(k.t, err)
+	return string(data)
+}
+
+// full has no room.
+type full struct{ kept }
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// An artifact arrives in pieces, is cut off, and is asked for again; nothing of it is in
+// memory as a whole.
+func TestDownloadStreams(t *testing.T) {
+	w := newWorld(t)
+	const piece, pieces = 1 << 20, 96
+	data := bytes.Repeat([]byte("x"), piece)
+	times := 0
+	store := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		times++
+		for i := range pieces {
+			if times == 1 && i == pieces/2 {
+				panic(http.ErrAbortHandler)
+			}
+			rw.Write(data)
+		}
+	}))
+	t.Cleanup(store.Close)
+	w.mux.HandleFunc("GET "+under+"/actions/artifacts/5/zip", func(rw http.ResponseWriter, _ *http.Request) { says(302, "", "Location", store.URL+"/x")(rw) })
+	out := aFile(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := w.client().DownloadArtifact(context.Background(), 5, out, piece*pieces)
+	runtime.ReadMemStats(&after)
+	info, statErr := out.Stat()
+	must(t, statErr)
+	if err != nil || info.Size() != piece*pieces || times != 2 {
+		t.Errorf("%d bytes in %d times, %v", info.Size(), times, err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > piece*pieces/2 {
+		t.Errorf("%d bytes were allocated for it", got)
+	}
+	faulty(t, w.client().DownloadArtifact(context.Background(), 5, full{out}, piece*pieces), fault.BackendFailed, "no space left")
+}
+
 // The store gets the address's own permission, and never the token.
 func TestDownloadArtifact(t *testing.T) {
 	w := newWorld(t)
@@ -236,27 +360,29 @@ func TestDownloadArtifact(t *testing.T) {
 	t.Cleanup(store.Close)
 	where := store.URL + "/blob?se=1&sig=s3cr3t"
 	w.mux.HandleFunc("GET "+under+"/actions/artifacts/5/zip", func(rw http.ResponseWriter, _ *http.Request) { says(302, "", "Location", where)(rw) })
-	var out bytes.Buffer
+	out := aFile(t)
+	if _, err := out.WriteString("from before"); err != nil {
+		t.Fatal(err)
+	}
 	status = []int{500, 403}
-	if err := w.client().DownloadArtifact(context.Background(), 5, &out, 4); err != nil || out.String() != "PK.." || len(asked) != 3 || asked[0] != "/blob?se=1&sig=s3cr3t" {
+	if err := w.client().DownloadArtifact(context.Background(), 5, out, 4); err != nil || out.String() != "PK.." || len(asked) != 3 || asked[0] != "/blob?se=1&sig=s3cr3t" {
 		t.Errorf("%q, %v, asked %q", out.String(), err, asked)
 	}
-	out.Reset()
-	err := w.client().DownloadArtifact(context.Background(), 5, &out, 3)
-	faulty(t, err, fault.ActionForgeUnreachable, "more than 3 bytes")
+	err := w.client().DownloadArtifact(context.Background(), 5, out, 3)
+	faulty(t, err, fault.ActionEvidenceRefused, "more than 3 bytes")
 	status = slices.Repeat([]int{500}, 100)
-	err = w.client().DownloadArtifact(context.Background(), 5, &out, 4)
+	err = w.client().DownloadArtifact(context.Background(), 5, out, 4)
 	faulty(t, err, fault.ActionForgeUnreachable, "500")
-	if said := err.Error() + strings.Join(w.warned, "\n"); strings.Contains(said, "s3cr3t") || out.Len() != 0 {
+	if said := err.Error() + strings.Join(w.warned, "\n"); strings.Contains(said, "s3cr3t") || out.String() != "" {
 		t.Errorf("%s, %q", said, out.String())
 	}
 	for _, bad := range []string{"http://example.com/x", "file:///etc/passwd", "", "https://u:p@example.com/"} {
 		where = bad
-		faulty(t, w.client().DownloadArtifact(context.Background(), 5, &out, 4), fault.ActionForgeUnreachable, "leads to no address that is asked")
+		faulty(t, w.client().DownloadArtifact(context.Background(), 5, out, 4), fault.ActionForgeUnreachable, "leads to no address that is asked")
 	}
 	w.fail("GET /actions/artifacts/5/zip", says(410, ""))
-	faulty(t, w.client().DownloadArtifact(context.Background(), 5, &out, 4), fault.ActionEvidenceRefused, "expired")
-	faulty(t, w.client().DownloadArtifact(context.Background(), 6, &out, 4), fault.ActionPermissionMissing, "`actions: read`")
+	faulty(t, w.client().DownloadArtifact(context.Background(), 5, out, 4), fault.ActionEvidenceRefused, "expired")
+	faulty(t, w.client().DownloadArtifact(context.Background(), 6, out, 4), fault.ActionPermissionMissing, "`actions: read`")
 }
 
 func TestNew(t *testing.T) {

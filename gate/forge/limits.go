@@ -42,6 +42,13 @@ const (
 	// maxContractBytes bounds all of them together.
 	maxContractBytes = 256 << 20
 
+	// maxKnown and maxKnownBytes bound what is remembered of a repository's objects
+	// (see cache): some hundred are what one run asks for. entryBytes is what an
+	// entry of a folder is counted as.
+	maxKnown      = 4096
+	maxKnownBytes = 64 << 20
+	entryBytes    = 200
+
 	// maxTreeFiles and maxTreeBytes bound a commit that is written out. The kernel's
 	// has under 100,000 files and 2 GiB.
 	maxTreeFiles = 500_000

@@ -106,9 +106,19 @@ func (c *Client) Artifacts(ctx context.Context, run int64) ([]Artifact, error) {
 	return out, nil
 }
 
-// DownloadArtifact writes an artifact's zip archive, of at most limit bytes. The
-// store that it lies in is not given the token.
-func (c *Client) DownloadArtifact(ctx context.Context, id int64, to io.Writer, limit int64) error {
+// Store is where a download goes: a file.
+type Store interface {
+	io.WriteSeeker
+	Truncate(size int64) error
+}
+
+// DownloadArtifact writes an artifact's zip archive, of at most limit bytes, to the
+// beginning of a store, as it arrives. The service that it lies in is not given the token.
+//
+// Of the faults, action.forge_unreachable says that nobody answered as he should,
+// and may do so later; action.evidence_refused that it has expired or is too large, and
+// verify.backend_failed that it could not be written.
+func (c *Client) DownloadArtifact(ctx context.Context, id int64, to Store, limit int64) error {
 	r := request{path: fmt.Sprintf("actions/artifacts/%d/zip", id), what: fmt.Sprintf("download the artifact %d", id), permission: "actions: read"}
 	var err error
 	for range downloadRounds {
@@ -116,12 +126,15 @@ func (c *Client) DownloadArtifact(ctx context.Context, id int64, to io.Writer, l
 		if address, err = c.artifactAddress(ctx, r); err != nil {
 			return err
 		}
-		var data []byte
+		unwritten := to.Truncate(0)
+		if unwritten == nil {
+			_, unwritten = to.Seek(0, io.SeekStart)
+		}
+		if unwritten != nil {
+			return fault.New(fault.BackendFailed, "", "the artifact %d could not be written: %v", id, unwritten).Because(unwritten)
+		}
 		var again bool
-		if data, again, err = c.download(ctx, r, address, limit); err == nil {
-			if _, err = to.Write(data); err != nil {
-				return fault.New(fault.BackendFailed, "", "the artifact %d could not be written: %v", id, err).Because(err)
-			}
+		if again, err = c.download(ctx, r, address, to, limit); err == nil {
 			return nil
 		}
 		if !again || ctx.Err() != nil {
@@ -154,16 +167,16 @@ func (c *Client) artifactAddress(ctx context.Context, r request) (*url.URL, erro
 }
 
 // download gets what lies at an address that holds its own permission.
-func (c *Client) download(ctx context.Context, r request, address *url.URL, limit int64) (data []byte, again bool, err error) {
+func (c *Client) download(ctx context.Context, r request, address *url.URL, to io.Writer, limit int64) (again bool, err error) {
 	how := c.requests()
-	how.MaxBody, how.AttemptTime, how.GitHub, how.Redirects = max(limit, maxStoreError), downloadTime, false, false
+	how.MaxBody, how.AttemptTime, how.GitHub, how.Redirects, how.Stream = maxStoreError, downloadTime, false, false, true
 	how.Secrets = append(how.Secrets, address.RawQuery, address.Query().Get("sig"))
 	failed := func(err error) *fault.Error {
 		return unreachable("the gate could not %s: %v", r.what, how.Secrets.Scrub(err))
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
-		return nil, false, failed(err)
+		return false, failed(err)
 	}
 	req.Header.Set("User-Agent", c.api.UserAgent)
 	resp, err := how.HTTP(ctx).Do(req)
@@ -172,17 +185,34 @@ func (c *Client) download(ctx context.Context, r request, address *url.URL, limi
 		if errors.As(err, &u) {
 			err = u.Err
 		}
-		return nil, true, failed(err)
+		return true, failed(err)
 	}
 	defer resp.Body.Close()
-	if data, err = io.ReadAll(resp.Body); err != nil {
-		return nil, true, failed(err)
-	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, true, failed(errors.New("the store answered " + resp.Status))
+		return true, failed(errors.New("the store answered " + resp.Status))
 	}
-	if int64(len(data)) > limit {
-		return nil, false, failed(fmt.Errorf("it has more than %d bytes", limit))
+	// What was written is told from what was read by its own error.
+	kept := &keeping{to: to}
+	n, err := io.Copy(kept, io.LimitReader(resp.Body, limit+1))
+	switch {
+	case kept.err != nil:
+		return false, fault.New(fault.BackendFailed, "", "what was downloaded could not be written: %v", kept.err).Because(kept.err)
+	case err != nil:
+		return true, failed(fmt.Errorf("the answer was cut short: %w", err))
+	case n > limit:
+		return false, fault.New(fault.ActionEvidenceRefused, "", "the gate could not %s: it has more than %d bytes", r.what, limit)
 	}
-	return data, false, nil
+	return false, nil
+}
+
+// keeping remembers that something could not be written.
+type keeping struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (k *keeping) Write(data []byte) (n int, err error) {
+	n, k.err = k.to.Write(data)
+	return n, k.err
 }

@@ -17,7 +17,8 @@
 //
 // # What is kept, and what is not shown
 //
-// Answers are read whole, into memory, before the caller gets them. No redirect is
+// Answers are read whole, into memory, before the caller gets them, unless it wants them as
+// they arrive (Client.Stream). No redirect is
 // followed: it could carry a token to another host. What follows the scheme in a
 // request's Authorization header never stands in a warning or an error, nor does
 // what the caller names besides.

@@ -35,6 +35,10 @@ type Client struct {
 	// Redirects: an answer that leads elsewhere is given to the caller, and is not
 	// an error. It is not followed in either case.
 	Redirects bool
+	// Stream: an answer of success is not read, and comes to the caller as it arrives:
+	// MaxBody does not bound it, and what is cut short there is not tried again.
+	// AttemptTime goes on until its body is closed.
+	Stream bool
 	// Once says of a request that it must not be done twice; see the package
 	// comment. Without it all may be.
 	Once func(*http.Request) bool
@@ -103,17 +107,38 @@ type answer struct {
 	resp *http.Response
 	data []byte
 	err  error
+	// release ends what the attempt holds; nil when it holds nothing any more, because
+	// the body was read.
+	release func()
 }
 
-// RoundTrip implements http.RoundTripper. The answer's body was read.
+// arriving is the body of an answer that was not read.
+type arriving struct {
+	io.ReadCloser
+	release func()
+}
+
+// Close implements io.Closer.
+func (a arriving) Close() error {
+	defer a.release()
+	return a.ReadCloser.Close()
+}
+
+// RoundTrip implements http.RoundTripper. The answer's body was read, unless it streams.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := t.readBody(req)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	defer cancel(nil)
-	defer context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })()
+	stop := context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
+	release := func() { stop(); cancel(nil) }
+	streams := false
+	defer func() {
+		if !streams {
+			release()
+		}
+	}()
 
 	// What fails may quote what it was sent.
 	hidden := append(credentials(req), t.Secrets...)
@@ -121,11 +146,18 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	for n := 1; ; n++ {
 		a := t.once(ctx, req, body)
 		if ctx.Err() != nil {
+			if a.release != nil {
+				a.resp.Body.Close()
+				a.release()
+			}
 			return nil, context.Cause(ctx)
 		}
 		found := t.judge(a)
 		t.Debug(hidden.Hide(describe(req, a, n)))
 		if found.problem == "" {
+			if streams = a.release != nil; streams {
+				a.resp.Body = arriving{a.resp.Body, func() { a.release(); release() }}
+			}
 			return a.resp, nil
 		}
 		found.problem = hidden.Hide(found.problem)
@@ -194,7 +226,12 @@ func givenUp(problem string, a answer, hidden Secrets, attempts int) string {
 // once makes one request and reads the whole answer.
 func (t *transport) once(ctx context.Context, req *http.Request, body []byte) answer {
 	ctx, cancel := context.WithTimeout(ctx, t.AttemptTime)
-	defer cancel()
+	streams := false
+	defer func() {
+		if !streams {
+			cancel()
+		}
+	}()
 	again := req.Clone(ctx)
 	if req.Body != nil {
 		again.Body = io.NopCloser(bytes.NewReader(body))
@@ -204,6 +241,9 @@ func (t *transport) once(ctx context.Context, req *http.Request, body []byte) an
 	resp, err := t.Base.RoundTrip(again)
 	if err != nil {
 		return answer{err: err}
+	}
+	if streams = t.Stream && resp.StatusCode/100 == 2; streams {
+		return answer{resp: resp, release: cancel}
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, t.MaxBody+1))

@@ -258,3 +258,49 @@ func TestQuotedSecret(t *testing.T) {
 		}
 	}
 }
+
+// What streams is tried again until an answer of success comes, has no bound, and ends with
+// its context.
+func TestStream(t *testing.T) {
+	w := serve(t, reply{status: 500, body: "sorry"}, reply{status: 200, body: strings.Repeat("x", 100)})
+	a := github()
+	a.Stream, a.MaxBody = true, 10
+	resp, err := a.HTTP(t.Context()).Get(w.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || len(body) != 100 || len(w.asked()) != 2 || resp.Body.Close() != nil {
+		t.Errorf("%q, %v, asked %q", body, err, w.asked())
+	}
+	// A failure is read, and bounded, as without.
+	failing := serve(t, reply{status: 404, body: strings.Repeat("x", 100)})
+	if _, err := a.HTTP(t.Context()).Get(failing.URL); err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
+		t.Errorf("%v", err)
+	}
+	hangs := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(rw, "x")
+		rw.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(hangs.Close)
+	for name, ends := range map[string]bool{"the client's context": true, "the time of an attempt": false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := a.Client
+		if !ends {
+			client.AttemptTime = 50 * time.Millisecond
+		}
+		resp, err := client.HTTP(ctx).Get(hangs.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ends {
+			cancel()
+		}
+		if _, err := io.ReadAll(resp.Body); err == nil {
+			t.Errorf("%s ends nothing", name)
+		}
+		resp.Body.Close()
+		cancel()
+	}
+}

@@ -162,7 +162,11 @@ func TestSecondStage(t *testing.T) {
 			w.hub.AddRun(github.Run{ID: runID, Attempt: 2, Event: "pull_request", HeadSHA: p.Head, HeadBranch: p.HeadRef})
 		}, want: failed("INCONCLUSIVE", 3)},
 		"another base": {file: file("README", "x\n"), sign: true, before: func(w *world, p github.Pull, _ *runner.Step) {
-			base := w.commit([]string{w.base}, file("app.txt", "another base\n"))
+			// main is another one now, and what was judged is not on it.
+			base := w.commit(nil, w.shop(file("docs.txt", "x\n"))...)
+			if err := w.repo.SetRef("refs/heads/main", base); err != nil {
+				w.t.Fatal(err)
+			}
 			w.hub.Pulled(p.Number, func(p *github.Pull) { p.Base = base })
 		}, want: failed("INCONCLUSIVE", 3)},
 		"fabricated": {file: file("README", "x\n"), before: func(w *world, _ github.Pull, _ *runner.Step) {

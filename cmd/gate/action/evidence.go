@@ -33,7 +33,38 @@ type pinned struct {
 	digest string // of the workflow file that signs; "" for any
 	server string // such as https://github.com
 	run    forge.WorkflowRun
-	change bundle.Change
+	change bundle.Change // without the base, and without the commit of the contract
+	// standing refuses evidence that was made at a commit which is not on the base
+	// branch any more.
+	standing func(context.Context, *bundle.Sealed) error
+}
+
+// standing refuses evidence that was made at a commit which is not on the base branch
+// now. What was merged since does not matter: whoever asks compares the contract with the
+// one at the branch's tip.
+func (j *judging) standing(ctx context.Context, sealed *bundle.Sealed) error {
+	of := sealed.Evidence.PolicySnapshot.Change
+	if of == nil {
+		return fault.New(fault.SourceMismatch, "", "the evidence is about no change").With("identity", "change")
+	}
+	for _, at := range []string{of.Base, of.ContractCommit} {
+		if at == "" && of.ContractPath == "" && of.Base != "" {
+			continue // there was no contract
+		}
+		on := false
+		if bundle.IsRevision(at) {
+			var err error
+			if on, err = j.forge.IsAncestor(ctx, at, j.change.ContractCommit); err != nil {
+				return err
+			}
+		}
+		if !on {
+			return fault.New(fault.SourceMismatch, "Update the branch, so that the change is judged again.",
+				"the change was judged at the base %q, which is not on the base branch %s, now at %s", at, j.change.BaseRef, j.change.ContractCommit).
+				With("identity", "change").With("member", "base").With("expected", j.change.ContractCommit).With("actual", at)
+		}
+	}
+	return nil
 }
 
 // accept takes an uploaded bundle, or says why it proves nothing. The order is
@@ -66,6 +97,9 @@ func (s *Step) accept(ctx context.Context, archive string, p pinned) (*bundle.Se
 	})
 	if err != nil {
 		return nil, none, fmt.Errorf("contract %s: %w", digest, err)
+	}
+	if err := p.standing(ctx, sealed); err != nil {
+		return nil, none, err
 	}
 	return sealed, d, nil
 }

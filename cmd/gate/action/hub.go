@@ -7,17 +7,31 @@ import (
 	"github.com/verdictgate/verdictgate/gate/forge"
 )
 
-// hub is the forge as package change asks it.
-type hub struct{ *forge.Client }
-
-// PullRequest implements change.Forge.
-func (h hub) PullRequest(ctx context.Context, number int) (change.PullRequest, error) {
-	pr, err := h.Client.PullRequest(ctx, number)
-	return h.pull(pr), err
+// hub is the forge as package change asks it. Which branch is the default one it asks
+// once.
+type hub struct {
+	*forge.Client
+	branch string
 }
 
-func (hub) pull(pr forge.PullRequest) change.PullRequest {
-	return change.PullRequest{Number: pr.Number, Head: pr.Head, Fork: pr.Fork, BaseRef: pr.BaseRef, Base: pr.Base}
+// DefaultBranch implements change.Forge.
+func (h *hub) DefaultBranch(ctx context.Context) (string, error) {
+	if h.branch != "" {
+		return h.branch, nil
+	}
+	var err error
+	h.branch, err = h.Client.DefaultBranch(ctx)
+	return h.branch, err
+}
+
+// PullRequest implements change.Forge.
+func (h *hub) PullRequest(ctx context.Context, number int) (change.PullRequest, error) {
+	pr, err := h.Client.PullRequest(ctx, number)
+	return pulled(pr), err
+}
+
+func pulled(pr forge.PullRequest) change.PullRequest {
+	return change.PullRequest{Number: pr.Number, Head: pr.Head, Fork: pr.Fork, BaseRef: pr.BaseRef, Base: pr.Base, Dependabot: pr.Dependabot()}
 }
 
 // connect makes a client for the repository that the workflow runs in.

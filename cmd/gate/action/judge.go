@@ -95,7 +95,7 @@ func (s *Step) judge(ctx context.Context) int {
 }
 
 // setUp reads the inputs and asks what the change is.
-func (j *judging) setUp(ctx context.Context) error {
+func (j *judging) setUp(ctx context.Context, decide deciding) error {
 	var err error
 	if j.in, err = j.judgeInputs(); err != nil {
 		return err
@@ -107,22 +107,41 @@ func (j *judging) setUp(ctx context.Context) error {
 	if j.forge, err = j.connect(j.in.token); err != nil {
 		return err
 	}
-	j.change, err = change.Decide(ctx, runner, hub{j.forge}, change.Trusted{Patterns: j.in.trusted})
+	j.change, err = decide(ctx, runner, &hub{Client: j.forge}, change.Trusted{Patterns: j.in.trusted})
 	return err
 }
 
-// contracts are those at the trusted commit.
+// deciding is change.Decide, or change.Review.
+type deciding func(context.Context, change.Runner, change.Forge, change.Trusted) (*change.Change, error)
+
+// contracts are those at the trusted commit. There is none where the change turns out
+// to be Untrusted.
 func (j *judging) contracts(ctx context.Context) ([]forge.Document, error) {
-	documents, err := j.forge.Contracts(ctx, j.change.ContractCommit, j.in.contracts)
+	c := j.change
+	if c.Untrusted != nil {
+		return nil, nil
+	}
+	documents, err := j.forge.Contracts(ctx, c.ContractCommit, j.in.contracts)
 	if err != nil {
 		return nil, err
+	}
+	if c.Stacked != "" {
+		stacked, err := j.forge.Contracts(ctx, c.Stacked, j.in.contracts)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.EqualFunc(documents, stacked, func(a, b forge.Document) bool { return a.Path == b.Path && a.ID == b.ID }) {
+			c.Untrusted = fault.New(fault.ActionBaseUntrusted, "Queue the change again when what is before it is merged.",
+				"the merge group stands on %s, which is not merged into %s yet and has other contracts", c.Stacked, c.BaseRef).With("base_ref", c.BaseRef).With("base", c.Stacked)
+			return nil, nil
+		}
 	}
 	return documents, j.in.digests.check(documents)
 }
 
 // runs judges by each contract. An error says that nothing was judged at all.
 func (j *judging) runs(ctx context.Context) ([]*run, error) {
-	if err := j.setUp(ctx); err != nil {
+	if err := j.setUp(ctx, change.Decide); err != nil {
 		return nil, err
 	}
 	if u := j.change.Untrusted; u != nil {
@@ -134,6 +153,9 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 	documents, err := j.contracts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if u := j.change.Untrusted; u != nil {
+		return []*run{undecided(u)}, nil
 	}
 	var unseen error
 	j.edits, unseen = j.edited(ctx)
@@ -202,7 +224,7 @@ func (j *judging) run(ctx context.Context, d forge.Document) *run {
 // what a contract of the change itself would say is shown as advice.
 func (j *judging) without(ctx context.Context) *run {
 	r := &run{missing: true}
-	wanted := fmt.Sprintf("a frozen contract at %s of commit %s (%s)", strings.Join(j.in.contracts, ", "), j.change.ContractCommit, j.change.BaseRef)
+	wanted := absent(j.in.contracts, j.change.ContractCommit, j.change.BaseRef)
 	text, err := placeholder(wanted)
 	if err != nil {
 		r.refusal = fault.As(err)
@@ -217,6 +239,11 @@ func (j *judging) without(ctx context.Context) *run {
 	}
 	j.judgeBy(ctx, r, proposed)
 	return r
+}
+
+// absent says what there should be at a commit of the base branch.
+func absent(contracts []string, commit, branch string) string {
+	return fmt.Sprintf("a frozen contract at %s of commit %s (%s)", strings.Join(contracts, ", "), commit, branch)
 }
 
 // own writes down the checks of the contracts that only the change has, and gives the

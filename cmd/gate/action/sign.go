@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/change"
 	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/forge"
@@ -43,7 +44,7 @@ func (s *Step) sign(ctx context.Context) int {
 }
 
 func (j *judging) signed(ctx context.Context) ([]*run, error) {
-	if err := j.setUp(ctx); err != nil {
+	if err := j.setUp(ctx, change.Review); err != nil {
 		return nil, err
 	}
 	j.in.suffix = "-signed"
@@ -55,12 +56,12 @@ func (j *judging) signed(ctx context.Context) ([]*run, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
-	if u := j.change.Untrusted; u != nil {
-		return []*run{undecided(u)}, nil
-	}
 	documents, err := j.contracts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if u := j.change.Untrusted; u != nil {
+		return []*run{undecided(u)}, nil
 	}
 	var runs []*run
 	for _, c := range from.Contracts {
@@ -68,10 +69,16 @@ func (j *judging) signed(ctx context.Context) ([]*run, error) {
 		if i := slices.IndexFunc(documents, func(d forge.Document) bool { return d.Path == c.Path }); i >= 0 {
 			r.text = documents[i].Bytes
 		}
+		r.missing = c.Path == "" && len(documents) == 0
 		if err := j.signOne(ctx, r, c.Artifact, c.Bundle); err != nil {
 			r.refusal = fault.As(err)
 		}
 		runs = append(runs, r)
+	}
+	for _, d := range documents {
+		if len(runs) > 0 && !slices.ContainsFunc(runs, func(r *run) bool { return r.path == d.Path }) {
+			runs = append(runs, &run{path: d.Path, text: d.Bytes, refusal: replaced(d.Path, j.change)})
+		}
 	}
 	if len(runs) == 0 {
 		return nil, fault.New(fault.ActionEvidenceRefused, "Look at the judging job.", "the judging job left no evidence")
@@ -79,11 +86,24 @@ func (j *judging) signed(ctx context.Context) ([]*run, error) {
 	return runs, nil
 }
 
+// replaced refuses evidence that is not by a contract that judges now.
+func replaced(path string, c *change.Change) *fault.Error {
+	const mend = "Update the branch, so that the change is judged again."
+	if path == "" {
+		return fault.New(fault.ActionEvidenceRefused, mend, "the judging job found no contract, and %s has one at its tip %s", c.BaseRef, c.ContractCommit)
+	}
+	return fault.New(fault.ActionEvidenceRefused, mend, "the judging job's evidence is not by the contract %s that %s has at its tip %s", path, c.BaseRef, c.ContractCommit).With("path", path)
+}
+
 // signOne signs one bundle of the judging job. Names of artifacts can be taken by other jobs of the
 // run; ids cannot, and the digest says that nothing was changed on the way.
 func (j *judging) signOne(ctx context.Context, r *run, artifact, digest string) error {
 	if artifact == "" {
-		return fault.New(fault.ActionEvidenceRefused, "Look at the judging job.", "the judging job uploaded no evidence by %s", r.path)
+		by := r.path
+		if by == "" {
+			by = "any contract"
+		}
+		return fault.New(fault.ActionEvidenceRefused, "Look at the judging job.", "the judging job uploaded no evidence by %s", by)
 	}
 	id, err := strconv.ParseInt(artifact, 10, 64)
 	if err != nil {
@@ -110,13 +130,23 @@ func (j *judging) signOne(ctx context.Context, r *run, artifact, digest string) 
 	if got := sealed.Attestation.BundleDigest; got != digest {
 		return fault.New(fault.ActionEvidenceRefused, "", "artifact %d holds the bundle %s, and the judging job wrote %s", id, got, digest)
 	}
-	if text, err := contract.ParseText(r.path, r.text); r.text == nil || err != nil || text.Digest() != sealed.Contract.Digest() {
-		return fault.New(fault.ActionEvidenceRefused, "", "artifact %d was not judged by the contract %s of commit %s", id, r.path, j.change.ContractCommit)
-	}
 	want := j.change.Change
-	want.Event, want.Job, want.ContractPath, want.Directory = "", "", r.path, j.in.prefix
+	want.Event, want.Job, want.Base, want.ContractCommit = "", "", "", "" // the base may have gone on
+	want.ContractPath, want.Directory = r.path, j.in.prefix
 	if err := policy.SameChange(sealed, &want); err != nil {
 		return err
+	}
+	if err := j.standing(ctx, sealed); err != nil {
+		return err
+	}
+	if r.missing {
+		// What the judging job writes where there is no contract says at which commit.
+		if r.text, err = placeholder(absent(j.in.contracts, sealed.Evidence.PolicySnapshot.Change.Base, j.change.BaseRef)); err != nil {
+			return err
+		}
+	}
+	if text, err := contract.ParseText(r.path, r.text); r.text == nil || err != nil || text.Digest() != sealed.Contract.Digest() {
+		return replaced(r.path, j.change)
 	}
 	kept := filepath.Join(data, "verifications", sealed.Evidence.RunID)
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {

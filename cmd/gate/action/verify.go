@@ -1,12 +1,14 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/verdictgate/verdictgate/gate"
 	"github.com/verdictgate/verdictgate/gate/bundle"
@@ -22,10 +24,12 @@ import (
 // against what the forge says of the change.
 type verifying struct {
 	judging
+	hub      *hub
 	run      forge.WorkflowRun
 	trust    seal.Trust
 	digest   string
-	artifact string // the name of what is looked at; "" for all
+	artifact string   // the name of what is looked at; "" for all
+	unseen   []string // what else the run uploaded, and could not be looked at
 }
 
 // secondStage are the events that run the default branch's workflow, with nothing
@@ -95,7 +99,8 @@ func (v *verifying) setUp(ctx context.Context) error {
 	if v.forge, err = v.connect(v.in.token); err != nil {
 		return err
 	}
-	branch, err := hub{v.forge}.DefaultBranch(ctx)
+	v.hub = &hub{Client: v.forge}
+	branch, err := v.hub.DefaultBranch(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,13 +137,16 @@ func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
 		RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
 	trusted := change.Trusted{Patterns: v.in.trusted}
 	if v.run.Event != "pull_request" && v.run.Event != "pull_request_target" {
-		c, err := change.Decide(ctx, runner, hub{v.forge}, trusted)
+		c, err := change.Review(ctx, runner, v.hub, trusted)
 		if err != nil {
 			return nil, err
 		}
 		return []*change.Change{c}, nil
 	}
-	pulls, err := v.forge.PullRequestsFor(ctx, v.run.Head)
+	if v.run.HeadRepository == "" {
+		return nil, fault.New(fault.ActionEventUnsupported, "Open the pull request again from a repository that is there.", "the repository that %s came from is gone", v.run.Head)
+	}
+	pulls, err := v.forge.PullRequestsFor(ctx, forge.Head{Repository: v.run.HeadRepository, Branch: v.run.HeadBranch, Commit: v.run.Head})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +155,7 @@ func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
 	}
 	var out []*change.Change
 	for _, pr := range pulls {
-		c, err := change.Of(ctx, runner, hub{v.forge}, trusted, hub{v.forge}.pull(pr))
+		c, err := change.Of(ctx, runner, v.hub, trusted, pulled(pr))
 		if err != nil {
 			return nil, err
 		}
@@ -156,36 +164,40 @@ func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
 	return out, nil
 }
 
-// ofChange verifies one change: by every contract at its base.
+// ofChange verifies one change: by every contract at the tip of its base branch.
 func (v *verifying) ofChange(ctx context.Context, c *change.Change) ([]*run, error) {
 	v.change = c
-	if c.Untrusted != nil {
-		return []*run{{refusal: c.Untrusted, undecided: true, change: c}}, nil
-	}
 	documents, err := v.contracts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if c.Untrusted != nil {
+		return []*run{{refusal: c.Untrusted, undecided: true, change: c}}, nil
 	}
 	if len(documents) == 0 {
 		f := fault.New(fault.ActionContractMissing, "", "there is no contract at %s", c.ContractCommit)
 		return []*run{{refusal: f, undecided: true, change: c}}, nil
 	}
-	if c.Fork {
-		return v.read(ctx, documents)
-	}
 	found, refused, err := v.evidence(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var runs []*run
+	var runs, unproven []*run
 	for _, d := range documents {
-		runs = append(runs, v.verified(d, found, refused))
+		r := v.verified(d, found, refused)
+		if runs = append(runs, r); r.undecided && c.Unsignable {
+			unproven = append(unproven, r)
+		}
+	}
+	if len(unproven) > 0 {
+		return runs, v.read(ctx, unproven)
 	}
 	return runs, nil
 }
 
 // evidence takes every bundle that the run uploaded and that proves something.
-// refused says why the others prove nothing.
+// refused says why the others prove nothing: a run has artifacts that are none of the
+// gate's. Where nothing was found, that GitHub did not give one is an error.
 func (v *verifying) evidence(ctx context.Context) (found []signed, refused []string, err error) {
 	all, err := v.forge.Artifacts(ctx, v.run.ID)
 	if err != nil {
@@ -196,9 +208,17 @@ func (v *verifying) evidence(ctx context.Context) (found []signed, refused []str
 		return nil, nil, fault.New(fault.BackendFailed, "", "there is no folder for the evidence: %v", err).Because(err)
 	}
 	defer os.RemoveAll(dir)
-	want := bundle.Change{Repository: v.change.Repository, Head: v.change.Head, BaseRef: v.change.BaseRef, Base: v.change.Base,
-		ContractCommit: v.change.ContractCommit, Directory: v.in.prefix, RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
-	p := pinned{trust: v.trust, digest: v.digest, server: v.Env("GITHUB_SERVER_URL"), run: v.run, change: want}
+	want := bundle.Change{Repository: v.change.Repository, Head: v.change.Head, BaseRef: v.change.BaseRef,
+		Directory: v.in.prefix, RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
+	p := pinned{trust: v.trust, digest: v.digest, server: v.Env("GITHUB_SERVER_URL"), run: v.run, change: want, standing: v.standing}
+	// What is called as evidence is by default is looked at first, and what is large last.
+	// Neither proves anything.
+	slices.SortStableFunc(all, func(a, b forge.Artifact) int {
+		return cmp.Or(cmp.Compare(unlikely(a.Name), unlikely(b.Name)), cmp.Compare(a.Size, b.Size))
+	})
+	var lost error
+	var total int64
+	v.unseen = nil
 	for _, a := range all {
 		if a.Expired || v.artifact != "" && a.Name != v.artifact {
 			continue
@@ -207,25 +227,59 @@ func (v *verifying) evidence(ctx context.Context) (found []signed, refused []str
 			refused = append(refused, fmt.Sprintf("more than %d artifacts were not looked at", maxArtifacts))
 			break
 		}
-		archive := filepath.Join(dir, strconv.FormatInt(a.ID, 10)+".zip")
-		if err := v.download(ctx, v.forge, a.ID, archive); err != nil {
+		if total += a.Size; a.Size > maxArchive || total > maxArchives {
+			refused = append(refused, fmt.Sprintf("artifact %s: it has %d bytes and was not looked at", a.Name, a.Size))
+			continue
+		}
+		s, err := v.look(ctx, a, filepath.Join(dir, strconv.FormatInt(a.ID, 10)+".zip"), p)
+		switch f := fault.As(err); {
+		case ctx.Err() != nil:
+			return nil, nil, context.Cause(ctx)
+		case err == nil:
+			found = append(found, s)
+			continue
+		case f.Code == fault.BackendFailed:
 			return nil, nil, err
+		case f.Code == fault.ActionForgeUnreachable:
+			lost = err
+			v.unseen = append(v.unseen, fmt.Sprintf("artifact %s could not be looked at: %s", a.Name, f.Message))
 		}
-		sealed, decision, err := v.accept(ctx, archive, p)
-		if err != nil {
-			refused = append(refused, fmt.Sprintf("artifact %s: %s", a.Name, fault.As(err).Message))
-		} else {
-			found = append(found, signed{sealed, decision, a})
+		if len(v.unseen) == maxUnseen {
+			break
 		}
-		if err := os.Remove(archive); err != nil {
-			return nil, nil, fault.As(err)
-		}
+		refused = append(refused, fmt.Sprintf("artifact %s: %s", a.Name, fault.As(err).Message))
+	}
+	if len(found) == 0 && lost != nil {
+		return nil, nil, lost
 	}
 	return found, refused, nil
 }
 
-// maxArtifacts bounds how many artifacts of a run are looked at.
-const maxArtifacts = 100
+// unlikely is 0 for the names that artifactName gives, and 1 for others.
+func unlikely(name string) int {
+	if strings.HasPrefix(name, "gate-") {
+		return 0
+	}
+	return 1
+}
+
+// look downloads one artifact, and leaves nothing of it.
+func (v *verifying) look(ctx context.Context, a forge.Artifact, archive string, p pinned) (signed, error) {
+	defer os.Remove(archive)
+	if err := v.download(ctx, v.forge, a.ID, archive); err != nil {
+		return signed{}, err
+	}
+	sealed, decision, err := v.accept(ctx, archive, p)
+	return signed{sealed, decision, a}, err
+}
+
+// What is looked at of a run: so many artifacts, and so many bytes of all; and how many of
+// them GitHub may fail to give, each of which was asked for several times.
+const (
+	maxArtifacts = 100
+	maxArchives  = 8 << 30
+	maxUnseen    = 5
+)
 
 // verified is the verdict by one contract: of the evidence that counts for it, and
 // the gravest where there are several.
@@ -236,9 +290,19 @@ func (v *verifying) verified(d forge.Document, found []signed, refused []string)
 		r.refusal = fault.As(err)
 		return r
 	}
-	for _, s := range found {
-		of := s.Evidence.PolicySnapshot.Change
-		if s.decision.Contract != text.Digest() || of == nil || of.ContractPath != d.Path {
+	r.notes = append(r.notes, v.unseen...)
+	mend := ""
+	var replaced *signed
+	for i, s := range found {
+		of := s.Evidence.PolicySnapshot.Change // accept has seen that there is one
+		if of.Base != v.change.Base {
+			mend = "Update the branch, so that the change is judged again."
+		}
+		if of.ContractPath != d.Path {
+			continue
+		}
+		if s.decision.Contract != text.Digest() {
+			replaced = &found[i]
 			continue
 		}
 		view := reporter.OfSigned(s.Sealed, s.decision.Assurance, s.decision.Signer)
@@ -247,37 +311,45 @@ func (v *verifying) verified(d forge.Document, found []signed, refused []string)
 			r.sealed = s.Sealed
 		}
 	}
-	if r.view == nil {
+	switch {
+	case r.view != nil:
+	case replaced != nil:
 		r.undecided = true
-		r.refusal = fault.New(fault.ActionEvidenceRefused, "", "nothing that run %d (attempt %d) uploaded proves a verdict by %s for %s on %s", v.run.ID, v.run.Attempt, d.Path, v.change.Head, v.change.BaseRef)
+		r.refusal = fault.New(fault.ActionEvidenceRefused, mend, "the contract %s has changed: the evidence is by %s of commit %s, and %s has %s at its tip %s: the branch must be updated and judged again",
+			d.Path, replaced.decision.Contract, replaced.Evidence.PolicySnapshot.Change.ContractCommit, v.change.BaseRef, text.Digest(), v.change.ContractCommit)
+	default:
+		r.undecided = true
+		r.refusal = fault.New(fault.ActionEvidenceRefused, mend, "nothing that run %d (attempt %d) uploaded proves a verdict by %s for %s on %s", v.run.ID, v.run.Attempt, d.Path, v.change.Head, v.change.BaseRef)
 		r.notes = append(r.notes, refused...)
 	}
 	return r
 }
 
-// read judges the head of a change that nobody could sign for: every check that
-// only reads, and nothing of the change is started.
-func (v *verifying) read(ctx context.Context, documents []forge.Document) ([]*run, error) {
+// read judges the head of a change that nobody could sign for, by the contracts of runs without
+// evidence: every check that only reads, and nothing of the change is started.
+func (v *verifying) read(ctx context.Context, runs []*run) error {
 	dir, err := v.scratch("head")
 	if err != nil {
-		return nil, fault.New(fault.BackendFailed, "", "there is no folder for the change: %v", err).Because(err)
+		return fault.New(fault.BackendFailed, "", "there is no folder for the change: %v", err).Because(err)
 	}
 	defer os.RemoveAll(dir)
 	if err := v.forge.Tree(ctx, v.change.Head, dir); err != nil {
-		return nil, err
+		return err
 	}
-	var runs []*run
-	for _, d := range documents {
-		r := &run{path: d.Path, text: d.Bytes, change: v.change}
-		r.note("the change comes from a fork, which nothing can sign for: its files were read anew, and no check started a process")
+	from := "a fork"
+	if !v.change.Fork {
+		from = "Dependabot"
+	}
+	for _, r := range runs {
+		r.refusal, r.undecided, r.notes = nil, false, nil
+		r.note("the change comes from %s, whose jobs cannot sign: its files were read anew, and no check started a process", from)
 		data, err := v.scratch("evidence")
 		if err != nil {
-			return nil, fault.As(err)
+			return fault.New(fault.BackendFailed, "", "there is no folder for the evidence: %v", err).Because(err)
 		}
 		c := v.change.Change
-		c.ContractPath, c.Directory, r.data = d.Path, v.in.prefix, data
-		r.settle(v.Gate.Run(ctx, gate.Request{Contract: d.Path, Document: d.Bytes, Change: &c, Reading: true, Dir: filepath.Join(dir, filepath.FromSlash(v.in.prefix)), DataDir: data, Env: v.environment, Signing: seal.Signing{Mode: seal.ModeNone}}))
-		runs = append(runs, r)
+		c.ContractPath, c.Directory, r.data = r.path, v.in.prefix, data
+		r.settle(v.Gate.Run(ctx, gate.Request{Contract: r.path, Document: r.text, Change: &c, Reading: true, Dir: filepath.Join(dir, filepath.FromSlash(v.in.prefix)), DataDir: data, Env: v.environment, Signing: seal.Signing{Mode: seal.ModeNone}}))
 	}
-	return runs, nil
+	return nil
 }

@@ -123,8 +123,12 @@ func (s *Server) pull(c *call, p *Pull) map[string]any {
 	if from == "" {
 		from = s.full()
 	}
+	kind := "User"
+	if strings.HasSuffix(p.Author, "[bot]") {
+		kind = "Bot"
+	}
 	m := c.example(200, map[string]any{
-		"number": p.Number, "state": state, "title": "A change", "body": "", "user.login": p.Author, "merge_commit_sha": p.Merge, "requested_teams": []any{},
+		"number": p.Number, "state": state, "title": "A change", "body": "", "user.login": p.Author, "user.type": kind, "merge_commit_sha": p.Merge, "requested_teams": []any{},
 		"html_url": s.html("/pull/%d", p.Number), "url": s.api("/pulls/%d", p.Number),
 	})
 	changed(m, s.side("head", p.HeadRef, p.Head, from))
@@ -139,6 +143,15 @@ func (s *Server) getPull(c *call) answer {
 	return ok(s.pull(c, s.pulls[n-1]))
 }
 
+// from is the head of a pull request as a list is asked for it.
+func (s *Server) from(p *Pull) string {
+	owner := s.config.Owner
+	if p.Fork != "" {
+		owner, _, _ = strings.Cut(p.Fork, "/")
+	}
+	return owner + ":" + p.HeadRef
+}
+
 func (s *Server) listPulls(c *call) answer {
 	var out []any
 	state := c.query("state")
@@ -149,7 +162,11 @@ func (s *Server) listPulls(c *call) answer {
 		if c.query("base") != "" && c.query("base") != p.BaseRef {
 			continue
 		}
-		if sha := c.op.Params["commit_sha"]; sha != "" && sha != p.Head {
+		// As GitHub: a commit that only a fork has is in no pull request.
+		if sha := c.op.Params["commit_sha"]; sha != "" && (sha != p.Head || p.Fork != "") {
+			continue
+		}
+		if head := c.query("head"); head != "" && head != s.from(p) {
 			continue
 		}
 		out = append(out, s.pull(c, p))

@@ -130,9 +130,9 @@ type Fault struct {
 	Operation string // "checks/create"; "git" is git over HTTP; "" is any
 	Kind      Kind
 	Times     int // how often; 0 is always
-	After     int // how many go well before
+	After     int // how often it works before
 	Delay     time.Duration
-	met       int
+	met, seen int
 }
 
 // Fail adds a fault.
@@ -146,10 +146,12 @@ func (s *Server) fault(operation string) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
-		if (f.Operation == "" || f.Operation == operation) && (f.Times == 0 || f.met < f.After+f.Times) {
-			if f.met++; f.met > f.After {
-				return f
+		if (f.Operation == "" || f.Operation == operation) && (f.Times == 0 || f.met < f.Times) {
+			if f.seen++; f.seen <= f.After {
+				continue
 			}
+			f.met++
+			return f
 		}
 	}
 	return nil
