@@ -40,6 +40,7 @@ type Request struct {
 	Proposed  string         // file of proposed checks; "" for none
 	Subjects  []string       // files that the verdict is about
 	DataDir   string         // "" for the environment's
+	Protected []string       // further folders that no cache of a command may hold, or lie in
 	InProcess bool           // reading checks run in this process: worth less
 	Signing   seal.Signing   // of what was found; ModeNone for not at all
 	Env       func(string) string
@@ -80,7 +81,7 @@ func (g Gate) Run(ctx context.Context, r Request) (*bundle.Sealed, error) {
 		return nil, err
 	}
 	job := worker.Job{Plan: steps, Types: g.Types, InProcess: r.InProcess, Reading: r.Reading, Content: true, Progress: r.Progress,
-		Start: record.Start{Protocol: record.Protocol, Contract: file.Canonical(), Workspace: roots[0], Roots: roots, Path: r.Env("PATH")}}
+		Start: record.Start{Protocol: record.Protocol, Contract: file.Canonical(), Workspace: roots[0], Roots: roots, Path: r.Env("PATH"), Protected: append([]string{dataDir}, resolved(r.Protected)...)}}
 	var limits []string
 	if r.Proposed != "" {
 		if job.Start.Proposed, limits, err = propose(r.Proposed, file, steps, g.Types); err != nil {

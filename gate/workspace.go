@@ -34,6 +34,18 @@ func resolveFolder(flag, dir string) (string, error) {
 	return abs, nil
 }
 
+// resolved gives folders without links, those that are there. Whoever names what is
+// protected may name more than there is.
+func resolved(folders []string) []string {
+	var out []string
+	for _, f := range folders {
+		if f, err := filepath.EvalSymlinks(f); err == nil && filepath.IsAbs(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // resolveRoots gives the workspace and the further roots, the workspace first.
 func resolveRoots(dir string, extra []string) ([]string, error) {
 	workspace, err := resolveFolder("--dir", dir)

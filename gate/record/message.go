@@ -17,6 +17,7 @@ type Start struct {
 	Roots     []string        `json:"roots"`              // absolute, links resolved; the workspace first
 	Scratch   string          `json:"scratch"`            // a folder that the worker may write
 	Path      string          `json:"path"`               // PATH, less what the roots could plant
+	Protected []string        `json:"protected"`          // absolute, links resolved; no cache of a command may reach them
 }
 
 // Order is what the gate asks of a running worker; exactly one field is set.

@@ -27,6 +27,7 @@ type executor struct {
 	roots     []string
 	scratch   string
 	path      string
+	protected []string // what no cache may reach
 	env       []string
 	wall      string // a file that no command may write: see domainLayer
 	null      *os.File
@@ -44,7 +45,7 @@ func newExecutor(s *record.Start, wall string) (*executor, error) {
 		return nil, err
 	}
 	return &executor{
-		workspace: s.Workspace, roots: s.Roots, scratch: s.Scratch, path: s.Path,
+		workspace: s.Workspace, roots: s.Roots, scratch: s.Scratch, path: s.Path, protected: s.Protected,
 		env: environment(s.Path, s.Scratch), wall: wall, null: null, digests: toolDigests{},
 	}, nil
 }
@@ -185,6 +186,10 @@ func (x *executor) prepareFolders(caches []string) error {
 		if !filepath.IsAbs(c) || filepath.Clean(c) == "/" {
 			return &check.ExecError{Code: fault.CheckRefused, Reason: fmt.Sprintf("the cache %s is not the absolute path of a folder below /", check.Quote(c))}
 		}
+		// Before anything is made there.
+		if err := x.reaches(c); err != nil {
+			return err
+		}
 	}
 	own := []string{filepath.Join(x.scratch, scratchHome), filepath.Join(x.scratch, scratchTmp)}
 	for _, folder := range append(own, caches...) {
@@ -200,6 +205,34 @@ func (x *executor) prepareFolders(caches []string) error {
 		}
 	}
 	return nil
+}
+
+// reaches refuses a cache that holds, or lies in, what no command may write: the
+// evidence, and what whoever started the gate reads when it has ended.
+func (x *executor) reaches(cache string) error {
+	for _, p := range x.protected {
+		if holds(p, cache) || holds(cache, p) {
+			return &check.ExecError{Code: fault.CheckRefused, Reason: fmt.Sprintf("the cache %s would let commands write %s, which is the gate's: name a folder of its own", check.Quote(cache), check.Quote(p))}
+		}
+	}
+	return nil
+}
+
+// holds says whether a path is a folder or lies below it: by name, and by identity,
+// which sees through bind mounts. What is not there yet has its name alone.
+func holds(folder, path string) bool {
+	want, err := os.Stat(folder)
+	for path = filepath.Clean(path); ; path = filepath.Dir(path) {
+		if path == filepath.Clean(folder) {
+			return true
+		}
+		if info, e := os.Stat(path); err == nil && e == nil && os.SameFile(info, want) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+	}
 }
 
 // launcherFor gives the launcher in whose domain these caches, and no others,

@@ -202,6 +202,30 @@ func TestOnlyACheckMayWriteItsCaches(t *testing.T) {
 	want(t, r.Answers[1], record.Inconclusive, string(fault.ToolMissing))
 }
 
+func TestNoCacheReachesWhatIsProtected(t *testing.T) {
+	ws, kept := workspace(t), workspace(t)
+	evidence, beside := filepath.Join(kept, "evidence"), filepath.Join(kept, "beside")
+	if err := os.Mkdir(evidence, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	with := func(id, cache string) step {
+		return step{ID: id, Type: "command", Params: map[string]any{"command": []string{"true"}, "caches": []string{cache}}}
+	}
+	job := jobOf(t, ws, with("equal", evidence), with("covers", kept), with("inside", filepath.Join(evidence, "deep/cache")), with("beside", beside), with("named", evidence+"-too"))
+	job.Start.Protected = []string{evidence}
+	r := mustRun(t, job)
+	for i, status := range []record.Status{record.Inconclusive, record.Inconclusive, record.Inconclusive, record.Pass, record.Pass} {
+		saying := ""
+		if status == record.Inconclusive {
+			saying = string(fault.CheckRefused)
+		}
+		want(t, r.Answers[i], status, saying)
+	}
+	if _, err := os.Stat(filepath.Join(evidence, "deep")); err == nil {
+		t.Error("a cache that is refused is made all the same")
+	}
+}
+
 func TestAProgramIsDigestedOnceUntilItChanges(t *testing.T) {
 	path := script(t, filepath.Join(t.TempDir(), "tool"), "one", 0o755)
 	digests := toolDigests{}
