@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verdictgate/verdictgate/gate/bundle"
+	"github.com/verdictgate/verdictgate/gate/contract"
 	"github.com/verdictgate/verdictgate/gate/fault"
 	"github.com/verdictgate/verdictgate/gate/forge"
 	"github.com/verdictgate/verdictgate/gate/policy"
@@ -34,9 +35,8 @@ type pinned struct {
 	server string // such as https://github.com
 	run    forge.WorkflowRun
 	change bundle.Change // without the base, and without the commit of the contract
-	// standing refuses evidence that was made at a commit which is not on the base
-	// branch any more.
-	standing func(context.Context, *bundle.Sealed) error
+	// about refuses evidence that is not about the change as the forge has it.
+	about func(context.Context, *bundle.Sealed) error
 }
 
 // standing refuses evidence that was made at a commit which is not on the base branch
@@ -67,6 +67,18 @@ func (j *judging) standing(ctx context.Context, sealed *bundle.Sealed) error {
 	return nil
 }
 
+// about refuses evidence that is not about the change as the forge has it, and about nothing
+// beside it that nobody named.
+func (j *judging) about(ctx context.Context, sealed *bundle.Sealed) error {
+	if err := j.standing(ctx, sealed); err != nil {
+		return err
+	}
+	if err := j.atChange(ctx, sealed); err != nil {
+		return err
+	}
+	return j.scope.check(sealed, j.in.prefix)
+}
+
 // accept takes an uploaded bundle, or says why it proves nothing. The order is
 // that of a reader who believes nothing yet: who signed, in which run, over what.
 func (s *Step) accept(ctx context.Context, archive string, p pinned) (*bundle.Sealed, policy.Decision, error) {
@@ -94,11 +106,12 @@ func (s *Step) accept(ctx context.Context, archive string, p pinned) (*bundle.Se
 	d, err := policy.Check(sealed, sig, policy.Policy{
 		Trust: p.trust, Contract: sealed.Contract.Digest(), Change: &p.change, Repository: p.server + "/" + p.change.Repository,
 		Workflow: policy.Workflow{URI: p.trust.Identity.Subject, Digest: p.digest}, Now: time.Now(),
+		Assurance: contract.RemoteAttested, // a runner of somebody's own, and another commit than the evidence's, sign in vain
 	})
 	if err != nil {
 		return nil, none, fmt.Errorf("contract %s: %w", digest, err)
 	}
-	if err := p.standing(ctx, sealed); err != nil {
+	if err := p.about(ctx, sealed); err != nil {
 		return nil, none, err
 	}
 	return sealed, d, nil

@@ -18,6 +18,32 @@ type inputs struct {
 	err error
 }
 
+// declared are the inputs of each way, as its action.yml has them: host/action.yml's are
+// those of judge.
+var declared = map[string][]string{
+	Judge: {"annotations", "artifact", "artifact-name", "attestations", "check-name", "check-run", "contract-digests", "contracts", "directory", "matrix",
+		"proposed", "retention-days", "roots", "sign", "signing-config", "subjects", "token", "trusted-refs", "trusted-root"},
+	Sign: {"attestations", "check-name", "contract-digests", "contracts", "directory", "judged", "matrix", "retention-days", "roots", "signing-config",
+		"subjects", "token", "trusted-refs", "trusted-root"},
+	Verify: {"artifact-name", "build-signer-digest", "certificate-identity", "certificate-oidc-issuer", "check-name", "contract-digests", "contracts",
+		"directory", "roots", "run-id", "subjects", "token", "trusted-refs", "trusted-root"},
+	Require: {"artifact-id", "artifact-name", "assurance", "build-signer-digest", "build-signer-uri", "bundle", "certificate-identity",
+		"certificate-identity-regexp", "certificate-oidc-issuer", "certificate-oidc-issuer-regexp", "contract", "contract-digest", "key", "max-age",
+		"run-id", "source-repository", "source-revision", "subjects", "token", "trusted-root", "verifier-digest"},
+}
+
+// only gives an environment without inputs that a way does not have. The runner sets
+// those that the action declares, and an earlier step may have planted any other.
+func only(way string, env func(string) string) func(string) string {
+	return func(name string) string {
+		input, ok := strings.CutPrefix(name, "INPUT_")
+		if ok && !slices.ContainsFunc(declared[way], func(d string) bool { return strings.ToUpper(d) == input }) {
+			return ""
+		}
+		return env(name)
+	}
+}
+
 func (in *inputs) text(name string) string {
 	return strings.TrimSpace(in.env("INPUT_" + strings.ToUpper(name)))
 }

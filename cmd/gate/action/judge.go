@@ -27,6 +27,7 @@ type judging struct {
 	change *change.Change
 	forge  *forge.Client
 	edits  []forge.Edit // of contracts, by the change
+	scope  scope        // of evidence that is looked at
 }
 
 // judgeInputs are the inputs of the first stage.
@@ -49,7 +50,7 @@ func (s *Step) judgeInputs() (judgeInputs, error) {
 	j := judgeInputs{
 		token: in.needed("token", "Leave it out, or pass a token that is not empty."), checkName: in.text("check-name"), matrix: in.text("matrix"),
 		contracts: in.lines("contracts"), trusted: in.lines("trusted-refs"), digests: in.pins("contract-digests"),
-		roots: s.inWorkspace(in.lines("roots")), subjects: s.inWorkspace(in.lines("subjects")),
+		roots: s.plain(in, "roots", in.lines("roots")), subjects: s.plain(in, "subjects", in.lines("subjects")),
 		sign: in.oneOf("sign", "auto", "keyless", "none"), signingConfig: in.text("signing-config"), root: in.text("trusted-root"),
 		artifact: in.yes("artifact", true), checkRun: in.yes("check-run", true), annotations: in.yes("annotations", true),
 		artifactName: in.text("artifact-name"), attestations: in.oneOf("attestations", "auto", "true", "false"), retention: in.number("retention-days", maxRetention),
@@ -65,7 +66,7 @@ func (s *Step) judgeInputs() (judgeInputs, error) {
 		to   *string
 	}{{"proposed", &j.proposed}, {"signing-config", &j.signingConfig}, {"trusted-root", &j.root}} {
 		if v := in.text(p.name); v != "" {
-			*p.to = s.inWorkspace([]string{v})[0]
+			*p.to = s.plain(in, p.name, []string{v})[0]
 		}
 	}
 	var err error
@@ -136,6 +137,9 @@ func (j *judging) contracts(ctx context.Context) ([]forge.Document, error) {
 			return nil, nil
 		}
 	}
+	if err := distinct(documents); err != nil {
+		return nil, err
+	}
 	return documents, j.in.digests.check(documents)
 }
 
@@ -163,9 +167,7 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 	if len(documents) == 0 {
 		runs = append(runs, j.without(ctx))
 	}
-	for _, d := range documents {
-		runs = append(runs, j.run(ctx, d))
-	}
+	runs = append(runs, j.judgeAll(ctx, documents)...)
 	if unseen != nil {
 		// They are reported and never used, so no verdict depends on them.
 		for _, r := range runs {
@@ -177,6 +179,9 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 
 // checkout says why the workspace is not known to hold the change; nil when it is.
 func (j *judging) checkout(ctx context.Context) *fault.Error {
+	if link, ok := throughLink(j.Env("GITHUB_WORKSPACE"), j.in.dir); ok {
+		return fault.New(fault.ActionCheckoutUnknown, "Judge the folder itself.", "the folder to judge, %s, leads through the symbolic link %s: what lies there is no part of the change", j.in.prefix, link)
+	}
 	facts, err := source.Describe(ctx, j.in.dir)
 	if err != nil {
 		return fault.New(fault.ActionCheckoutUnknown, "Put a step with actions/checkout before the gate.", "the workspace cannot be read: %v", err)
@@ -201,23 +206,6 @@ func (j *judging) edited(ctx context.Context) ([]forge.Edit, error) {
 		return nil, nil
 	}
 	return j.forge.Edits(ctx, j.change.Base, j.change.Head, append([]string{".gate/*", ".gate/exceptions/*", ".gate/approvals/*"}, j.in.contracts...))
-}
-
-// run judges by one contract.
-func (j *judging) run(ctx context.Context, d forge.Document) *run {
-	r := &run{path: d.Path, text: d.Bytes}
-	if j.change.Privileged {
-		switch starts, err := j.Gate.Starts(d.Path, d.Bytes); {
-		case err != nil:
-			r.refusal = fault.As(err)
-			return r
-		case starts:
-			r.refusal = fault.New(fault.ActionUntrustedCheckout, "", "%s has a check that starts a process, the job runs on pull_request_target, and the head of the pull request is checked out", d.Path)
-			return r
-		}
-	}
-	j.judgeBy(ctx, r, j.in.proposed)
-	return r
 }
 
 // without is the run of a change that no contract judges. Nothing can be verified, and
@@ -299,7 +287,7 @@ func (j *judging) judgeBy(ctx context.Context, r *run, proposed string) {
 	}
 	request := gate.Request{
 		Contract: name, Document: r.text, Change: &c, Reading: j.change.Privileged, Dir: j.in.dir, Roots: j.in.roots,
-		Proposed: proposed, Subjects: j.in.subjects, DataDir: data, Env: j.environment, Signing: j.signing(r),
+		Proposed: proposed, Subjects: j.in.subjects, DataDir: data, Protected: j.protected(), Env: j.environment, Signing: j.signing(r),
 	}
 	sealed, err := j.Gate.Run(ctx, request)
 	f := fault.As(err)

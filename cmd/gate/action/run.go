@@ -119,6 +119,25 @@ func (p pins) check(documents []forge.Document) error {
 	return nil
 }
 
+// distinct refuses two contracts of one contract_id: they would have one check-run, and
+// the newer result of the two would hide the other.
+func distinct(documents []forge.Document) error {
+	paths := map[string]string{}
+	for _, d := range documents {
+		text, err := contract.ParseText(d.Path, d.Bytes)
+		if err != nil {
+			continue // what is wrong with it, its own run says
+		}
+		id := text.File().Contract.ID
+		if other, ok := paths[id]; ok {
+			return fault.New(fault.ActionContractUnavailable, "Give each contract a contract_id of its own; of a contract and its revision, keep one.",
+				"%s and %s are both the contract %q, and would have one check-run", other, d.Path, id).With("path", d.Path).With("contract_id", id)
+		}
+		paths[id] = d.Path
+	}
+	return nil
+}
+
 // placeholder is a frozen contract that decides nothing, in the place of one that
 // is not there. The same absence gives the same digest.
 func placeholder(wanted string) ([]byte, error) {

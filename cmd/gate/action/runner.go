@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/verdictgate/verdictgate/gate/change"
 	"github.com/verdictgate/verdictgate/gate/fault"
@@ -73,6 +75,51 @@ func (s *Step) inWorkspace(names []string) []string {
 		out = append(out, n)
 	}
 	return out
+}
+
+// plain makes the paths of an input absolute, and refuses one that leads through a link
+// of the workspace or of the job's temporary folder: where a link there leads, the
+// change says, or an earlier step, and not who wrote the input.
+func (s *Step) plain(in *inputs, name string, paths []string) []string {
+	out := s.inWorkspace(paths)
+	for i, path := range out {
+		for _, top := range []string{s.Env("GITHUB_WORKSPACE"), s.temp()} {
+			if link, ok := throughLink(top, path); ok {
+				in.wrong(name, "Name the file or folder itself.", "%q leads through the symbolic link %q", paths[i], link)
+			}
+		}
+	}
+	return out
+}
+
+// throughLink says whether a path below a folder is a symbolic link or leads through
+// one, and names that, relative to the folder.
+func throughLink(top, path string) (link string, ok bool) {
+	below, err := filepath.Rel(top, path)
+	if top == "" || err != nil || !filepath.IsLocal(below) {
+		return "", false
+	}
+	at := ""
+	for _, part := range strings.Split(below, string(filepath.Separator)) {
+		at = filepath.Join(at, part)
+		if info, err := os.Lstat(filepath.Join(top, at)); at != "." && err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return at, true
+		}
+	}
+	return "", false
+}
+
+// protected are the folders through which the runner speaks with steps: no command
+// writes there.
+func (s *Step) protected() []string {
+	var out []string
+	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_EVENT_PATH"} {
+		if file := s.Env(name); filepath.IsAbs(file) {
+			out = append(out, filepath.Dir(file))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // temp is the folder that ends with the job.

@@ -49,6 +49,7 @@ func (j *judging) signed(ctx context.Context) ([]*run, error) {
 	}
 	j.in.suffix = "-signed"
 	in := &inputs{env: j.Env}
+	j.scope = in.scope()
 	var from judged
 	if err := json.Unmarshal([]byte(in.needed("judged", "Pass the output json of the judging job.")), &from); err != nil && in.err == nil {
 		in.wrong("judged", "Pass the output json of the judging job.", "it is no JSON: %v", err)
@@ -136,7 +137,7 @@ func (j *judging) signOne(ctx context.Context, r *run, artifact, digest string) 
 	if err := policy.SameChange(sealed, &want); err != nil {
 		return err
 	}
-	if err := j.standing(ctx, sealed); err != nil {
+	if err := j.about(ctx, sealed); err != nil {
 		return err
 	}
 	if r.missing {

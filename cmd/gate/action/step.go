@@ -47,6 +47,7 @@ func (s *Step) Run(ctx context.Context, way string) (int, error) {
 				"%s is not set: this is no step of a workflow on GitHub", name)
 		}
 	}
+	s.Env = only(way, s.Env)
 	switch way {
 	case Sign:
 		return s.sign(ctx), nil

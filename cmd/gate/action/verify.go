@@ -80,6 +80,7 @@ func (v *verifying) setUp(ctx context.Context) error {
 	if _, v.in.prefix, _ = v.workspace(in); in.err != nil {
 		return in.err
 	}
+	v.scope = in.scope()
 	v.artifact, v.digest = in.text("artifact-name"), in.text("build-signer-digest")
 	issuer := in.text("certificate-oidc-issuer")
 	if issuer == "" {
@@ -87,7 +88,7 @@ func (v *verifying) setUp(ctx context.Context) error {
 	}
 	v.trust = seal.Trust{Identity: seal.Identity{Subject: in.needed("certificate-identity", "Pass the address of the reusable workflow that signs, with its ref."), Issuer: issuer}, Env: v.environment, Warn: v.warn}
 	if root := in.text("trusted-root"); root != "" {
-		v.trust.TrustedRoot = v.inWorkspace([]string{root})[0]
+		v.trust.TrustedRoot = v.plain(in, "trusted-root", []string{root})[0]
 	}
 	if in.err != nil {
 		return in.err
@@ -210,7 +211,7 @@ func (v *verifying) evidence(ctx context.Context) (found []signed, refused []str
 	defer os.RemoveAll(dir)
 	want := bundle.Change{Repository: v.change.Repository, Head: v.change.Head, BaseRef: v.change.BaseRef,
 		Directory: v.in.prefix, RunID: strconv.FormatInt(v.run.ID, 10), RunAttempt: strconv.Itoa(v.run.Attempt)}
-	p := pinned{trust: v.trust, digest: v.digest, server: v.Env("GITHUB_SERVER_URL"), run: v.run, change: want, standing: v.standing}
+	p := pinned{trust: v.trust, digest: v.digest, server: v.Env("GITHUB_SERVER_URL"), run: v.run, change: want, about: v.about}
 	// What is called as evidence is by default is looked at first, and what is large last.
 	// Neither proves anything.
 	slices.SortStableFunc(all, func(a, b forge.Artifact) int {
@@ -340,7 +341,14 @@ func (v *verifying) read(ctx context.Context, runs []*run) error {
 	if !v.change.Fork {
 		from = "Dependabot"
 	}
+	judged := filepath.Join(dir, filepath.FromSlash(v.in.prefix))
+	link, linked := throughLink(dir, judged)
 	for _, r := range runs {
+		if linked {
+			r.refusal = fault.New(fault.ActionCheckoutUnknown, "Judge the folder itself.", "the folder to judge, %s, leads through the symbolic link %s: what lies there is no part of the change", v.in.prefix, link)
+			r.undecided, r.notes = true, nil
+			continue
+		}
 		r.refusal, r.undecided, r.notes = nil, false, nil
 		r.note("the change comes from %s, whose jobs cannot sign: its files were read anew, and no check started a process", from)
 		data, err := v.scratch("evidence")
@@ -349,7 +357,7 @@ func (v *verifying) read(ctx context.Context, runs []*run) error {
 		}
 		c := v.change.Change
 		c.ContractPath, c.Directory, r.data = r.path, v.in.prefix, data
-		r.settle(v.Gate.Run(ctx, gate.Request{Contract: r.path, Document: r.text, Change: &c, Reading: true, Dir: filepath.Join(dir, filepath.FromSlash(v.in.prefix)), DataDir: data, Env: v.environment, Signing: seal.Signing{Mode: seal.ModeNone}}))
+		r.settle(v.Gate.Run(ctx, gate.Request{Contract: r.path, Document: r.text, Change: &c, Reading: true, Dir: judged, DataDir: data, Env: v.environment, Signing: seal.Signing{Mode: seal.ModeNone}}))
 	}
 	return nil
 }
