@@ -145,6 +145,18 @@ func (c *Client) UpdateOutput(ctx context.Context, id int64, run CheckRun) error
 	return nil
 }
 
+// Owns says whether a check-run is of the token's own App: GitHub lets no other App
+// change it. So its external id is set to what it is.
+func (c *Client) Owns(ctx context.Context, run Posted) (bool, error) {
+	r := request{method: http.MethodPatch, path: fmt.Sprintf("check-runs/%d", run.ID), body: map[string]any{"external_id": run.ExternalID},
+		what: fmt.Sprintf("see whose the check-run %q is", run.Name), permission: "checks: write"}
+	_, err := read[github.CheckRun](ctx, c, r)
+	if status(err) == http.StatusForbidden {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // checkRun asks for one check-run.
 func (c *Client) checkRun(ctx context.Context, id int64) (Posted, error) {
 	r := request{path: fmt.Sprintf("check-runs/%d", id), what: fmt.Sprintf("read the check-run %d", id), permission: "checks: read"}

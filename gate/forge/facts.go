@@ -147,6 +147,39 @@ func (c *Client) PullRequestsFor(ctx context.Context, head Head) ([]PullRequest,
 	return out, nil
 }
 
+// OwnPullRequests gives the open pull requests whose head is a commit on a branch of this
+// very repository.
+//
+// Source: https://docs.github.com/en/rest/commits/commits#list-pull-requests-associated-with-a-commit
+func (c *Client) OwnPullRequests(ctx context.Context, commit string) ([]PullRequest, error) {
+	if err := commitIDs(commit); err != nil {
+		return nil, err
+	}
+	r := request{path: "commits/" + commit + "/pulls", what: "find the pull requests of " + commit, permission: "pull-requests: read"}
+	var out []PullRequest
+	var wrong error
+	err := pages(ctx, c, r, func(list *[]*github.PullRequest) page {
+		for _, got := range *list {
+			// The API also names those that only hold the commit, and those of other repositories.
+			if got.GetState() != "open" || got.GetHead().GetSHA() != commit || !strings.EqualFold(got.GetBase().GetRepo().GetFullName(), c.config.Repository) {
+				continue
+			}
+			pr, err := c.pullRequest(got)
+			if wrong = errors.Join(wrong, err); err == nil && !pr.Fork {
+				out = append(out, pr)
+			}
+		}
+		return page{understood: *list != nil, n: len(*list)}
+	})
+	if s := status(err); s == http.StatusNotFound || s == http.StatusUnprocessableEntity {
+		return nil, nil // a fork alone has it
+	}
+	if err == nil && wrong != nil {
+		err = misunderstood(r, wrong)
+	}
+	return out, err
+}
+
 // commit asks for a commit; what it is read for is in the request's own words.
 func (c *Client) commit(ctx context.Context, id string) (*github.Commit, error) {
 	if err := commitIDs(id); err != nil {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/verdictgate/verdictgate/gate/strictjson"
@@ -14,8 +15,8 @@ import (
 //	verdict / CONTRACT @ BASE (MATRIX)
 //
 // Whoever opens a pull request chooses the base's name. A character in it that
-// nobody sees is shown, not dropped: "main" and "main" with a zero-width space are two
-// names. What is too long is cut and ends in a digest of the whole, so that two long
+// nobody sees, or takes for another one, is shown and not dropped: "main" and "main" with a
+// zero-width space are two names. What is too long is cut and ends in a digest of the whole, so that two long
 // names are two as well.
 func Name(f Facts) string { return named(f, f.ContractID) }
 
@@ -38,10 +39,26 @@ func named(f Facts, contractID string) string {
 	return shortened(name, maxName)
 }
 
-// namePart makes one part of a name visible; code points above U+FFFF too, as in
-// annotations.
+// namePart makes one part of a name visible, so that two parts that differ look
+// different: other spaces than the one, and one that stands at an end or beside
+// another, marks that join the letter before them, code points above U+FFFF as in
+// annotations, and what only looks like the result of all that.
 func namePart(s string) string {
-	return shortened(escapeRunes(s, false, true), maxNamePart)
+	var b strings.Builder
+	for i, r := range s {
+		after := s[i:]
+		switch {
+		case r == ' ' && (i == 0 || len(after) == 1 || s[i-1] == ' '), r != ' ' && unicode.IsSpace(r), unicode.IsMark(r),
+			strings.HasPrefix(after, "<U+"), strings.HasPrefix(after, "<0x"):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		case r == utf8.RuneError:
+			_, size := utf8.DecodeRuneInString(after)
+			b.WriteString(escapeRunes(after[:size], false, true))
+		default:
+			b.WriteString(escapeRunes(string(r), false, true))
+		}
+	}
+	return shortened(b.String(), maxNamePart)
 }
 
 // shortened cuts to characters; the end is then a digest of the whole.

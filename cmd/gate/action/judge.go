@@ -28,6 +28,7 @@ type judging struct {
 	forge  *forge.Client
 	edits  []forge.Edit // of contracts, by the change
 	scope  scope        // of evidence that is looked at
+	app    string       // whose token posts check-runs, by its slug; "" before that is seen
 }
 
 // judgeInputs are the inputs of the first stage.
@@ -148,6 +149,10 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 	if err := j.setUp(ctx, change.Decide); err != nil {
 		return nil, err
 	}
+	if err := j.yields(ctx, j.change); err != nil {
+		j.change = nil // and nothing is posted for its head
+		return nil, err
+	}
 	if u := j.change.Untrusted; u != nil {
 		return []*run{undecided(u)}, nil
 	}
@@ -175,6 +180,26 @@ func (j *judging) runs(ctx context.Context) ([]*run, error) {
 		}
 	}
 	return runs, nil
+}
+
+// yields refuses a fork's change where the repository itself has a pull request of the same
+// head to the same base. Their check-runs have one name and one commit, and whoever can copy a
+// branch to a fork could put another result in the place of its own.
+func (j *judging) yields(ctx context.Context, c *change.Change) error {
+	if !c.Fork {
+		return nil
+	}
+	own, err := j.forge.OwnPullRequests(ctx, c.Head)
+	if err != nil {
+		return err
+	}
+	for _, pr := range own {
+		if pr.BaseRef == c.BaseRef && pr.Number != c.Number {
+			return fault.New(fault.ActionEventUnsupported, "Nothing is to be done: the result is that of the repository's own pull request.",
+				"pull request #%d comes from a fork and has the head %s of this repository's own #%d, to the same branch %s", c.Number, c.Head, pr.Number, c.BaseRef)
+		}
+	}
+	return nil
 }
 
 // checkout says why the workspace is not known to hold the change; nil when it is.

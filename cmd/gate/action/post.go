@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,7 +52,7 @@ func (j *judging) post(ctx context.Context, check forge.CheckRun) (*forge.Posted
 	if err != nil {
 		return nil, err
 	}
-	if err := taken(existing, check); err != nil {
+	if err := taken(j.owned(ctx, existing, check), check); err != nil {
 		return nil, err
 	}
 	if e := newest(existing, check.ExternalID); e != nil && e.Conclusion == string(check.Conclusion) {
@@ -65,6 +66,7 @@ func (j *judging) post(ctx context.Context, check forge.CheckRun) (*forge.Posted
 		// It is another App's, whatever it calls itself.
 	}
 	posted, err := j.forge.CreateCheckRun(ctx, check)
+	j.app = cmp.Or(posted.App, j.app)
 	switch {
 	case err != nil && posted.ID == 0:
 		return nil, err
@@ -75,7 +77,32 @@ func (j *judging) post(ctx context.Context, check forge.CheckRun) (*forge.Posted
 		j.warn(fmt.Sprintf("whether another job posted %q at the same time could not be seen: %s", check.Name, fault.As(err).Message))
 		return &posted, nil
 	}
-	return &posted, taken(existing, check)
+	return &posted, taken(j.owned(ctx, existing, check), check)
+}
+
+// owned are the check-runs of the token's own App, of those that would matter. A rule can ask for
+// that App, so that what any other posts hides nothing of it, and must not keep
+// it from being posted. Whose one is that cannot be seen counts as another's: to post is
+// what hides an older success.
+func (j *judging) owned(ctx context.Context, all []forge.Posted, check forge.CheckRun) []forge.Posted {
+	var out []forge.Posted
+	theirs := map[string]bool{}
+	for _, e := range all {
+		if taken([]forge.Posted{e}, check) == nil || theirs[e.App] {
+			continue
+		}
+		if j.app == "" {
+			if ours, err := j.forge.Owns(ctx, e); err != nil || !ours {
+				theirs[e.App] = true
+				continue
+			}
+			j.app = e.App
+		}
+		if e.App == j.app {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // newest is the check-run that was posted last with this external id; nil for none.

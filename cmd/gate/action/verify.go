@@ -155,12 +155,23 @@ func (v *verifying) changes(ctx context.Context) ([]*change.Change, error) {
 		return nil, fault.New(fault.ActionEventUnsupported, "Nothing is to be done: the pull request has a newer commit, or is closed.", "no open pull request has the head %s", v.run.Head)
 	}
 	var out []*change.Change
+	var yielded error
 	for _, pr := range pulls {
 		c, err := change.Of(ctx, runner, v.hub, trusted, pulled(pr))
 		if err != nil {
 			return nil, err
 		}
+		if err := v.yields(ctx, c); err != nil {
+			yielded = err
+			if fault.As(err).Code == fault.ActionEventUnsupported {
+				continue
+			}
+			return nil, err
+		}
 		out = append(out, c)
+	}
+	if len(out) == 0 {
+		return nil, yielded
 	}
 	return out, nil
 }
