@@ -77,8 +77,8 @@ func (sc scope) check(sealed *bundle.Sealed, directory string) error {
 }
 
 // atChange refuses evidence about a workspace that was neither at the change's head nor
-// at a merge of it, as the forge knows commits. What a command commits there, the
-// forge has never seen.
+// at a merge of it: that of the run, where this job is one of the same run, and else one that the forge
+// knows. What a command commits in the workspace, the forge has never seen.
 func (j *judging) atChange(ctx context.Context, sealed *bundle.Sealed) error {
 	at := sealed.Evidence.SourceRevision
 	other := func(format string, args ...any) *fault.Error {
@@ -88,6 +88,12 @@ func (j *judging) atChange(ctx context.Context, sealed *bundle.Sealed) error {
 	case at == nil || !bundle.IsRevision(*at):
 		return other("the evidence does not say at which commit the workspace was")
 	case *at == j.change.Head:
+		return nil
+	}
+	if of := j.change.Workspace; len(of) > 0 {
+		if !slices.Contains(of, *at) {
+			return other("the workspace was at %s, and the change is at %s", *at, strings.Join(of, " or ")).With("actual", *at)
+		}
 		return nil
 	}
 	parents, err := j.forge.Parents(ctx, *at)
