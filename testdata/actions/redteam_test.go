@@ -515,7 +515,7 @@ func TestContractsComeAlone(t *testing.T) {
 		exit  int
 	}{
 		"alone": {[]github.File{contract}, 0}, "with one": {[]github.File{contract, file("README", "x\n")}, 1}, "with many": {append(slices.Clone(many), contract), 1},
-		"with a submodule that is said to be ignored": {[]github.File{contract, {Path: "lib", Content: strings.Repeat("1", 40), Mode: github.Submodule},
+		"with a submodule": {[]github.File{contract, {Path: "lib", Content: strings.Repeat("1", 40), Mode: github.Submodule},
 			file(".gate/x", "x\n")}, 1},
 	} {
 		head := w.commit([]string{w.base}, c.files...)
