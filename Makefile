@@ -62,7 +62,7 @@ test-artifacts: needs ## uploads, against GitHub's own client and a blob store
 # A module of its own, too: GitHub is played by servers that the gate does not need.
 # GATE_IMAGE names an image to be run in the program's place, as the runner would.
 test-actions: needs build ## the Action, as GitHub's runner starts it, against a GitHub on this machine
-	cd testdata/actions && GATE='$(CURDIR)/bin/gate' go test -count 1 $(TESTFLAGS) ./...
+	cd testdata/actions && GATE='$(CURDIR)/bin/gate' go test -count 1 -timeout 20m $(TESTFLAGS) ./...
 
 # Twice: the full program is carried inside the lean one, which starts faster
 # (see package carry). A plain `go build` gives the full program alone.

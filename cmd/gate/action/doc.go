@@ -1,8 +1,9 @@
-// Package action is the gate as a step of a GitHub workflow. Three commands come
+// Package action is the gate as a step of a GitHub workflow. Four commands come
 // here, each with its file:
 //
 //   - judge.go: `gate action` judges a change by the contracts at a trusted commit,
 //     uploads the evidence and posts check-runs
+//   - sign.go: `gate action sign` signs what the judging job uploaded, in a job of its own
 //   - verify.go: `gate action verify` is the second stage: it takes what the first
 //     one uploaded, believes nothing of it, and posts the check to require
 //   - require.go: `gate action require` lets a release go on, or not
