@@ -226,6 +226,21 @@ func TestCheckRunsAndUpdate(t *testing.T) {
 	}
 }
 
+// Whose a check-run is, a change that changes nothing says.
+func TestOwns(t *testing.T) {
+	w := newWorld(t)
+	for status, want := range map[int]bool{200: true, 403: false} {
+		w.fail("PATCH /check-runs/7", says(status, `{"id":7,"message":"Invalid app_id"}`))
+		if got, err := w.client().Owns(context.Background(), Posted{ID: 7, ExternalID: "x"}); got != want || err != nil {
+			t.Errorf("%d: %v, %v", status, got, err)
+		}
+	}
+	w.fail("PATCH /check-runs/7", says(404, `{"message":"Not Found"}`))
+	if got, err := w.client().Owns(context.Background(), Posted{ID: 7, ExternalID: "x"}); got || err == nil {
+		t.Errorf("not to be seen: %v, %v", got, err)
+	}
+}
+
 func TestStoreAttestation(t *testing.T) {
 	w := newWorld(t)
 	w.mux.HandleFunc("POST "+under+"/attestations", func(rw http.ResponseWriter, r *http.Request) {

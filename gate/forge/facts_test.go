@@ -133,6 +133,30 @@ func TestPullRequestsFor(t *testing.T) {
 	}
 }
 
+func TestOwnPullRequests(t *testing.T) {
+	w := newWorld(t)
+	closed, other, foreign := pull(3, one, "acme/shop"), pull(4, two, "acme/shop"), pull(5, one, "acme/shop")
+	closed["state"] = "closed"
+	foreign["base"].(object)["repo"] = object{"full_name": "eve/shop"}
+	list := []object{closed, other, foreign, pull(2, one, "eve/shop"), pull(1, one, "acme/shop")}
+	w.mux.HandleFunc("GET "+under+"/commits/"+one+"/pulls", func(rw http.ResponseWriter, r *http.Request) { answer(rw, 200, paged(rw, r, list)) })
+	got, err := w.client().OwnPullRequests(context.Background(), one)
+	if err != nil || len(got) != 1 || got[0].Number != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for status, want := range map[int]int{404: 0, 422: 0} {
+		w.fail("GET /commits/"+one+"/pulls", says(status, `{"message":"No commit found"}`))
+		if got, err := w.client().OwnPullRequests(context.Background(), one); err != nil || len(got) != want {
+			t.Errorf("%d: %+v, %v", status, got, err)
+		}
+	}
+	w.fail("GET /commits/"+one+"/pulls", says(200, "{}"))
+	_, err = w.client().OwnPullRequests(context.Background(), one)
+	faulty(t, err, fault.ActionForgeUnreachable, "not understood")
+	_, err = w.client().OwnPullRequests(context.Background(), "main")
+	faulty(t, err, fault.ActionInputInvalid)
+}
+
 // Dependabot is who GitHub says that it is, and neither a person of a similar name
 // nor a branch.
 func TestDependabot(t *testing.T) {
