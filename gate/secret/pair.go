@@ -202,7 +202,7 @@ func (s *scanner) userinfoAt(i int) {
 	if at < 0 {
 		// A password may hold a slash that nobody encoded: then what seems to
 		// be a port is no number.
-		colon := strings.IndexByte(text[i:end], ':')
+		colon := colonIn(text[i:end])
 		if colon < 0 || i+colon+1 == end || run(text, i+colon+1, isDigit) == end || text[i] == '[' {
 			return
 		}
@@ -213,13 +213,26 @@ func (s *scanner) userinfoAt(i int) {
 		}
 	}
 	info := text[i : i+at]
-	user, password, ok := strings.Cut(info, ":")
+	user, password, ok := info, "", false
+	if colon := colonIn(info); colon >= 0 {
+		user, password, ok = info[:colon], info[colon+1:], true
+	}
 	web := isWeb(text[:i])
 	switch {
 	case strings.HasPrefix(info, opening) || strings.HasPrefix(password, opening):
 	case ok && !placeholder(password), tokenUser(user, web):
 		s.claim(URLUserinfo, i, i+at)
 	}
+}
+
+// colonIn is where the first colon stands that is not one of our own, or -1.
+func colonIn(info string) int {
+	for i := range len(info) {
+		if info[i] == ':' && !strings.HasSuffix(info[:i+1], opening) {
+			return i
+		}
+	}
+	return -1
 }
 
 // isWeb says whether a text ends in http:// or https://, or in what is left of

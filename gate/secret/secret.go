@@ -29,12 +29,24 @@ func Find(text string) []Match {
 // Redact replaces every credential of a text by [redacted:<kind>] and says what
 // it replaced, by kind in alphabetical order. Redacting twice changes nothing.
 func Redact(text string) (string, []Hit) {
-	found := Find(text)
-	if found == nil {
-		return text, nil
+	var hits []Hit
+	// What was replaced no longer hides what stands beside it: the brace of a text
+	// that was no object after all, the @ behind a token.
+	for range maxRounds {
+		found := Find(text)
+		if found == nil {
+			break
+		}
+		var more []Hit
+		text, more = replace(text, found)
+		hits = Merge(hits, more)
 	}
-	return replace(text, found)
+	return text, hits
 }
+
+// maxRounds bounds how often a text is looked at again; two are the rule where one is not
+// enough.
+const maxRounds = 8
 
 // replace puts its replacement in the place of each match.
 func replace(text string, found []Match) (string, []Hit) {

@@ -104,9 +104,10 @@ func bare(text string, i int) int {
 
 // ends says whether a delimiter before i ends a value: nothing, white space, a
 // quote, another delimiter or a further pair follows. In "p,w0rd" the comma is
-// part of the password, in "p, user" and "p&x=1" it is not.
+// part of the password, in "p, user" and "p&x=1" it is not. What was redacted there
+// may have been such a pair.
 func ends(text string, i int) bool {
-	if i == len(text) || isSpace(text[i]) || isQuote(text[i]) || strings.IndexByte(",;&|)]}><\\", text[i]) >= 0 {
+	if i == len(text) || strings.HasPrefix(text[i:], opening) || isSpace(text[i]) || isQuote(text[i]) || strings.IndexByte(",;&|)]}><\\", text[i]) >= 0 {
 		return true
 	}
 	end := run(text[:min(len(text), i+maxName)], i, isNameByte)

@@ -289,8 +289,10 @@ func TestBaseMovedBeforeSigning(t *testing.T) {
 	}{
 		"another change was merged": {func(w *world) { w.moved(w.base, file("docs.txt", "x\n")) }, 0, "VERIFIED", ""},
 		"the contract was replaced": {func(w *world) { w.moved(w.base, file(contractPath, w.freeze(weakDraft))) }, 2, "", "is not by the contract .gate/contracts/shop.json that main has at its tip"},
-		"a contract was added":      {func(w *world) { w.moved(w.base, file(".gate/contracts/z.json", w.freeze(strings.Replace(weakDraft, "shop", "other", 1)))) }, 2, "", "is not by the contract .gate/contracts/z.json"},
-		"main is another branch":    {func(w *world) { w.moved("") }, 3, "INCONCLUSIVE", "which is not on the base branch main"},
+		"a contract was added": {func(w *world) {
+			w.moved(w.base, file(".gate/contracts/z.json", w.freeze(strings.Replace(weakDraft, "shop", "other", 1))))
+		}, 2, "", "is not by the contract .gate/contracts/z.json"},
+		"main is another branch": {func(w *world) { w.moved("") }, 3, "INCONCLUSIVE", "which is not on the base branch main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, options{})
@@ -505,13 +507,13 @@ func TestBudget(t *testing.T) {
 		step     func() runner.Step
 		requests int
 	}{
-		{"judging", func() runner.Step { return w.step(w.pulled(p)) }, 14},
+		{"judging", func() runner.Step { return w.step(w.pulled(p)) }, 18},
 		{"signing", func() runner.Step {
 			s := w.signer(p, judged)
 			s.Inputs["check-name"] = "signed" // the judging job has posted the other name
 			return s
-		}, 13},
-		{"the second stage", func() runner.Step { return w.second(p) }, 12 + 2},
+		}, 17},
+		{"the second stage", func() runner.Step { return w.second(p) }, 17 + 2},
 	} {
 		s := c.step()
 		w.hub.Forget()
@@ -527,7 +529,7 @@ func TestBudget(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, r := range made {
-			if key := r.Method + r.Path; r.Method == "GET" && seen[key] {
+			if key := r.Method + r.Path; r.Method == "GET" && seen[key] && !strings.Contains(key, "/check-runs?") { // those are looked at before and after a post
 				t.Errorf("%s: %s was read twice", c.what, r.Path)
 			} else {
 				seen[key] = true
